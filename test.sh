@@ -3,11 +3,12 @@
 # Installs missing packages, builds and runs every test. Prints "N passed, N failed" at the end.
 # Usage: ./test.sh [--soak] [unit] [lint] [guard] [arm64] [e2e] [gateway] [browser] [faults]
 #                 [package] [release] [field]
-# Without a part, it runs all except gateway, release and field. arm64 cross-compiles, runs spanlink
-# and the tests of lib/base and lib/wire under qemu, and makes the .deb.
+# Without a part, it runs all except release and field. arm64 cross-compiles, runs spanlink and the
+# tests of lib/base and lib/wire under qemu, and makes the .deb. gateway runs Apache Kafka, and
+# installs what that needs (a JDK, Maven).
 # --soak: the end-to-end tests run every language in every mode, the fault tests run many more
-# rounds, the fuzz targets run a minute each, and field runs every scenario instead of only the
-# first.
+# rounds, the fuzz targets run a minute each, gateway kills, moves and fills for half an hour, and
+# field runs every scenario instead of only the first.
 set -uo pipefail
 cd "$(dirname "$0")" || exit
 
@@ -21,7 +22,7 @@ if [ "${1:-}" = --soak ]; then
   fuzz_seconds=60
   shift
 fi
-parts=${*:-lint unit guard arm64 e2e browser faults package}
+parts=${*:-lint unit guard arm64 e2e gateway browser faults package}
 
 step() { # name, command...
   local name=$1
@@ -59,19 +60,36 @@ ctest_run() { # preset, option of ctest...
   echo "   $line"
 }
 
+# A command with a loopback interface of its own, where the system allows that: then no other
+# program has its ports.
+alone() {
+  local apart=(unshare --net)
+  [ "$(id -u)" = 0 ] || apart=(unshare --user --map-root-user --net)
+  "${apart[@]}" true 2>/dev/null || { "$@"; return; }
+  "${apart[@]}" python3 tests/package/alone.py "$@"
+}
+
 pytest_run() { # folder, option...
   printf '== pytest %s\n' "$1"
-  local log
+  local log apart=()
   log=$logs/pytest-$(basename "$1").log
-  build/e2e/venv/bin/python -m pytest "$@" -q -p no:cacheprovider 2>&1 | tee "$log"
+  [ "$1" != tests/gateway ] || apart=(alone)
+  "${apart[@]}" build/e2e/venv/bin/python -m pytest "$@" -q -p no:cacheprovider 2>&1 | tee "$log"
   local line good bad errors
-  line=$(grep -E '[0-9]+ (passed|failed|error)' "$log" | tail -1)
+  line=$(grep -E '^=*[ ]?[0-9]+ (passed|failed|error).* in [0-9.]+s' "$log" | tail -1)
   good=$(grep -oE '[0-9]+ passed' <<<"$line" | grep -oE '[0-9]+')
   bad=$(grep -oE '[0-9]+ failed' <<<"$line" | grep -oE '[0-9]+')
   errors=$(grep -oE '[0-9]+ error' <<<"$line" | grep -oE '[0-9]+')
   [ -n "$line" ] || bad=1
   passed=$((passed + ${good:-0}))
   failed=$((failed + ${bad:-0} + ${errors:-0}))
+}
+
+# Most of them wait, so more than there are processors run at once; with --soak they need them all.
+gateway_run() {
+  local how=(--numprocesses 6 --dist loadgroup)
+  [ ${#soak[@]} = 0 ] || how=(--soak)
+  pytest_run tests/gateway "${how[@]}"
 }
 
 # What node:test counts: "ℹ pass 12" and "ℹ fail 0".
@@ -154,7 +172,7 @@ for part in $parts; do
     gateway)
       build release
       step gateway-setup tests/gateway/setup.sh
-      pytest_run tests/gateway "${soak[@]}"
+      gateway_run
       ;;
     browser)
       build release
@@ -182,8 +200,8 @@ for part in $parts; do
       if [ ${#soak[@]} -gt 0 ]; then field_run; else field_run --only 1-one; fi
       ;;
     *)
-      echo "test.sh: unknown part $part, expected lint, unit, guard, arm64, e2e, gateway, faults," \
-        "package, release or field" >&2
+      echo "test.sh: unknown part $part, expected lint, unit, guard, arm64, e2e, gateway, browser," \
+        "faults, package, release or field" >&2
       exit 2
       ;;
   esac

@@ -1,6 +1,7 @@
 """The figures, one function each. All are ratios from one run: subjects take turns, A B A B."""
 
 import contextlib
+import itertools
 import json
 import pathlib
 import shutil
@@ -18,6 +19,7 @@ from subjects import Collector, ContribCollector, Dataflow, Nginx, Rotel, Spanli
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
+TITLES = {"http": "HTTP", "grpc": "gRPC"}
 CLIENTS = {"http": {"clients": 8}, "grpc": {"clients": 4, "streams": 4}}
 
 
@@ -178,7 +180,7 @@ def figure_3(bench):
     for form, aim in (("http", 12), ("grpc", 13)):
         for spans in (512, 100):
             results = compared(bench, peers, spans, form, gzip=True)
-            case = f"CPU per span, {form.upper().replace('GRPC', 'gRPC')} gzip, {spans} per request"
+            case = f"CPU per span, {TITLES[form]} gzip, {spans} per request"
             bench.row("3", case, "Collector", ratios(results, "Collector", "spanlink"), must=8,
                       aim=aim)
             if "rotel" in results:
@@ -401,22 +403,26 @@ def figure_14(bench):
 THREE = ["resource", "attributes", "filter"]
 
 
+def contrib_subjects(bench, form):
+    """spanlink and the Collector, each without contrib processors, with three, with a transform."""
+    for peer in (Spanlink, ContribCollector):
+        for name, contrib in (("bare", []), ("three", THREE), ("transform", ["transform"])):
+            subject = peer(bench, form, contrib=contrib)
+            subject.name = f"{peer.name}, {name}"
+            yield subject
+
+
 def figure_17(bench):
     """The contrib processors: six subjects in turns, so that all ratios come from one run."""
     if not bench.has("contrib"):
         raise drive.Void("no Collector with contrib processors, see tests/contrib/setup.sh")
-    for spans in (512, 100):
-        subjects = []
-        for peer in (Spanlink, ContribCollector):
-            for name, contrib in (("bare", []), ("three", THREE), ("transform", ["transform"])):
-                subject = peer(bench, contrib=contrib)
-                subject.name = f"{peer.name}, {name}"
-                subjects.append(subject)
+    for form, spans in itertools.product(("grpc", "http"), (512, 100)):
+        subjects = list(contrib_subjects(bench, form))
         requests = pool(bench, spans)
         with started(*subjects):
             settle(bench, subjects, requests)
             results = rounds(bench, subjects, requests)
-        case = f"HTTP none, {spans} per request"
+        case = f"{TITLES[form]} none, {spans} per request"
         bench.row("17", f"CPU per span with resource, attributes and filter, over without, {case}",
                   "itself", ratios(results, "spanlink, three", "spanlink, bare"), must=1.5,
                   low=True)
@@ -427,6 +433,42 @@ def figure_17(bench):
                       ratios(results, f"Collector, {name}", f"spanlink, {name}"), must=must)
 
 
+def alternating(bench, first, second, requests, **options):
+    """Ratios of CPU per span, first over second, from at least 20 short pairs whose order
+    alternates: what else runs on the machine then meets both alike."""
+    pairs, found = max(20, 4 * bench.rounds), []
+    seconds = bench.rounds * bench.seconds / pairs
+    for pair in range(pairs):
+        both = {}
+        for subject in (first, second) if pair % 2 else (second, first):
+            both[subject] = drive.measure(bench.load, subject, requests, seconds=seconds,
+                                          **CLIENTS[form_of(subject)], **options)
+        found.append(both[first]["us_per_span"] / both[second]["us_per_span"])
+    return found
+
+
+def figure_18(bench):
+    """The extension status sees every request, decision and sample, though nobody looks at it."""
+    page = f"extensions:\n  status: {{endpoint: '127.0.0.1:{drive.free_port()}'}}\n"
+    on = Spanlink(bench, used="  extensions: [status]\n", extensions=page)
+    off, same = Spanlink(bench), Spanlink(bench)
+    with started(on, off, same):
+        for spans, rate in ((512, {}), (100, {}), (100, {"rate": 2000})):
+            requests = pool(bench, spans)
+            settle(bench, [on, off, same], requests)
+            case = ("one profile per second confirms one span in ten, HTTP none, "
+                    f"{spans} per request" + ", 200,000 spans/s" * bool(rate))
+            with contextlib.ExitStack() as stack:
+                for subject in (on, off, same):
+                    stack.enter_context(Profiles(subject, requests.roots))
+                bench.row("18", f"CPU per span without the extension status, twice, {case}",
+                          "itself", alternating(bench, same, off, requests, **rate), low=True)
+                bench.row("18", f"CPU per span with the extension status over without, {case}",
+                          "itself", alternating(bench, on, off, requests, **rate), must=1.05,
+                          low=True)
+
+
 ALL = {"1": figure_1, "2": figure_2, "3": figure_3, "4": figure_4, "5": figure_5_and_6,
        "7": figure_7, "8": figure_8, "9": figure_9, "10": figures_10_and_11, "12": figure_12,
-       "13": figure_13, "14": figure_14, "15": figure_15, "16": figure_16, "17": figure_17}
+       "13": figure_13, "14": figure_14, "15": figure_15, "16": figure_16, "17": figure_17,
+       "18": figure_18}

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-extern const struct component processor_correlation, processor_batch;
+extern const struct component processor_correlation, processor_batch, extension_status;
 extern const struct component processor_resource, processor_attributes, processor_filter,
     processor_transform;
 
@@ -26,7 +26,7 @@ enum { PROFILES = 8, PROFILE_SAMPLES = 2000 };
 struct bench {
     struct stage_clock clock;
     struct budget budget;
-    struct stage correlation, batch;
+    struct stage correlation, batch, status;
     struct stage chain[3]; /* contrib processors */
     size_t chained;
     struct stage_sink sink;
@@ -213,6 +213,18 @@ static void run_confirmed(struct bench *bench)
     }
 }
 
+/* The same with the extension that shows what passes. callgrind does not count its thread, which
+ * spends a fixed share of the CPU time. */
+static void prepare_watched(struct bench *bench)
+{
+    static struct watch watch;
+    watch_init(&watch);
+    stage_watch(&watch);
+    stage_open(&bench->status, &extension_status, "{endpoint: '127.0.0.1:0'}", &bench->clock,
+               &bench->budget, NULL);
+    prepare_confirmed(bench);
+}
+
 static void prepare_pprof(struct bench *bench)
 {
     stage_open(&bench->correlation, &processor_correlation, "{}", &bench->clock, &bench->budget,
@@ -252,6 +264,7 @@ static const struct bench_case cases[] = {
     {"check", prepare_requests, run_check},
     {"unprofiled", prepare_unprofiled, run_traces},
     {"confirmed", prepare_confirmed, run_confirmed},
+    {"watched", prepare_watched, run_confirmed},
     {"pprof", prepare_pprof, run_pprof},
     {"json", prepare_json, run_json},
     {"contrib3", prepare_contrib, run_chain},

@@ -55,18 +55,18 @@ bool http_client_post(struct http_client *client, const char *url,
                       const struct http_header *headers, size_t header_count, struct view body,
                       struct http_reply *reply)
 {
-    (void)client, (void)url, (void)headers, (void)header_count;
-    posted += body.size;
-    reply->status = 200;
-    return true;
+    (void)client, (void)url, (void)headers, (void)header_count, (void)body, (void)reply;
+    return false;
 }
 
 bool http_client_post_pieces(struct http_client *client, const char *url,
                              const struct http_header *headers, size_t header_count,
-                             struct pieces body, struct http_reply *reply)
+                             struct pieces body, struct veto veto, struct http_reply *reply)
 {
-    (void)client, (void)url, (void)headers, (void)header_count, (void)body, (void)reply;
-    return false;
+    (void)client, (void)url, (void)headers, (void)header_count, (void)veto;
+    posted += pieces_size(body);
+    reply->status = 200;
+    return true;
 }
 
 bool http_client_get(struct http_client *client, const char *url, const struct http_header *headers,

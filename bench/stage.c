@@ -37,6 +37,13 @@ void stage_clock_advance(struct stage_clock *clock, uint64_t ns)
     clock->mono += ns;
 }
 
+static struct watch *stage_watcher;
+
+void stage_watch(struct watch *watch)
+{
+    stage_watcher = watch;
+}
+
 void stage_open(struct stage *stage, const struct component *component, const char *yaml,
                 const struct stage_clock *clock, struct budget *budget, struct outlet *next)
 {
@@ -53,8 +60,11 @@ void stage_open(struct stage *stage, const struct component *component, const ch
     instance->component = component;
     instance->meter = &stage->meter;
     instance->self = calloc(1, component->size);
-    instance->env = (struct env){
-        .id = component->type, .clock = &clock->clock, .budget = budget, .meter = &stage->meter};
+    instance->env = (struct env){.id = component->type,
+                                 .clock = &clock->clock,
+                                 .budget = budget,
+                                 .meter = &stage->meter,
+                                 .watch = stage_watcher};
     if (!section || !instance->self ||
         !keys_fill(component->keys, section, section, component->type, instance->self, &problems))
         problems_print(&problems, stderr);

@@ -29,6 +29,9 @@ void stage_open(struct stage *stage, const struct component *component, const ch
                 const struct stage_clock *clock, struct budget *budget, struct outlet *next);
 void stage_close(struct stage *stage);
 
+/* What is opened from now on reports to it. */
+void stage_watch(struct watch *watch);
+
 /* Pushes a batch (taken over) into it. */
 void stage_offer(struct stage *stage, struct batch *batch);
 

@@ -12,6 +12,7 @@ struct reader {
     char **argv;
     int at, argc;
     bool commanded;
+    const char *only_top; /* a flag that other commands do not take; NULL: none was given */
 };
 
 static bool usage(const char *what, const char *word, const char *near)
@@ -93,8 +94,50 @@ static bool read_set(struct reader *reader, const char *word)
     return value && add_source(reader->flags, SETTINGS_SET, value);
 }
 
+/* Of the flags that only top takes: the member that their value goes to; NULL: another flag. */
+static const char **access_value(struct access_flags *access, const char *word)
+{
+    const struct {
+        const char *name, **value;
+    } known[] = {
+        {"--username", &access->username},     {"--password-file", &access->password_file},
+        {"--token-file", &access->token_file}, {"--ca-file", &access->ca_file},
+        {"--cert-file", &access->cert_file},   {"--key-file", &access->key_file},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (is_flag(word, known[i].name))
+            return known[i].value;
+    return NULL;
+}
+
+static bool read_access(struct reader *reader, const char *word, const char **value)
+{
+    reader->only_top = word;
+    if (!(*value = flags_value_of(reader, word)))
+        return false;
+    return **value || usage("expected a value after", word, NULL);
+}
+
+/* A flag without a value that only top takes. */
+static bool read_switch(struct reader *reader, const char *word)
+{
+    struct flags *flags = reader->flags;
+    bool *value = strcmp(word, "--once") == 0       ? &flags->once
+                  : strcmp(word, "--insecure") == 0 ? &flags->access.insecure
+                                                    : NULL;
+    if (!value)
+        return false;
+    reader->only_top = word;
+    return *value = true;
+}
+
 static bool read_flag(struct reader *reader, const char *word)
 {
+    const char **value = access_value(&reader->flags->access, word);
+    if (value)
+        return read_access(reader, word, value);
+    if (read_switch(reader, word))
+        return true;
     if (is_flag(word, "--config"))
         return read_config(reader, word);
     if (is_flag(word, "--set"))
@@ -103,10 +146,6 @@ static bool read_flag(struct reader *reader, const char *word)
         return (reader->flags->endpoint = flags_value_of(reader, word));
     if (is_flag(word, "--feature-gates"))
         return flags_value_of(reader, word);
-    if (strcmp(word, "--once") == 0) {
-        reader->flags->once = true;
-        return true;
-    }
     if (strcmp(word, "--watch") == 0) {
         reader->flags->watch = true;
         return true;
@@ -145,8 +184,8 @@ bool flags_parse(struct flags *flags, int argc, char **argv)
         if (flags->command == COMMAND_HELP || flags->command == COMMAND_VERSION)
             return true;
     }
-    if (flags->once && flags->command != COMMAND_TOP)
-        return usage("only top takes", "--once", NULL);
+    if (reader.only_top && flags->command != COMMAND_TOP)
+        return usage("only top takes", reader.only_top, NULL);
     return !flags->endpoint || flags->command == COMMAND_HEALTH || flags->command == COMMAND_TOP ||
            usage("only health and top take", "--endpoint", NULL);
 }

@@ -16,6 +16,14 @@ enum command {
     COMMAND_VERSION
 };
 
+/* Of top: how to reach a process that wants credentials or speaks TLS. NULL: not given. */
+struct access_flags {
+    const char *username, *password_file; /* basic */
+    const char *token_file;               /* bearer */
+    const char *ca_file, *cert_file, *key_file;
+    bool insecure; /* do not verify the server's certificate */
+};
+
 struct flags {
     enum command command;
     struct settings_source *sources; /* in the order given; texts are argv's */
@@ -23,6 +31,7 @@ struct flags {
     bool watch;           /* reload when a file changes */
     bool once;            /* of top: plain text, once */
     const char *endpoint; /* of health and top; NULL: from the configuration, or the default */
+    struct access_flags access;
 };
 
 /* Parses argv. False: the fault, with a hint, was written to stderr. Release in both cases. */

@@ -1,26 +1,21 @@
 /* Asks the health_check extension of a process on this host; for exec probes. */
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/target.h"
 #include "lib/base/clock.h"
-#include "lib/net/endpoint.h"
 #include "lib/net/http/http_client.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#define TIMEOUT_NS (5 * NS_PER_S)
+/* Less than the 3 s that a container image's HEALTHCHECK waits (packaging/Dockerfile). */
+#define TIMEOUT_NS (2 * NS_PER_S)
 
-enum { MAX_REPLY = 4096, URL_SIZE = 640, PATH_MAX_SIZE = 256 };
+enum { MAX_REPLY = 4096 };
 
-static const char type[] = "health_check", default_endpoint[] = "localhost:13133";
-
-/* The address to ask. */
-struct target {
-    char url[URL_SIZE];
-    char unix_path[108]; /* "": ask by the URL */
-};
+static const char type[] = "health_check", default_port[] = "13133",
+                  default_endpoint[] = "localhost";
 
 static bool complain(const char *what, const char *detail)
 {
@@ -28,32 +23,11 @@ static bool complain(const char *what, const char *detail)
     return false;
 }
 
-/* Turns an address to listen on into one to connect to. */
-static const char *reached(const char *host)
-{
-    if (!*host || strcmp(host, "0.0.0.0") == 0)
-        return "127.0.0.1";
-    return strcmp(host, "::") == 0 ? "::1" : host;
-}
-
 static bool aim(const char *endpoint, const char *path, bool tls, struct target *target)
 {
-    struct endpoint parsed;
     char error[256];
-    const char *scheme = tls ? "https" : "http";
-    *target = (struct target){.url = ""};
-    if (strncasecmp(endpoint, "http://", 7) == 0 || strncasecmp(endpoint, "https://", 8) == 0) {
-        snprintf(target->url, sizeof target->url, "%s", endpoint);
-        return true;
-    }
-    if (!endpoint_parse(endpoint, false, &parsed, error, sizeof error))
-        return complain("health: ", error);
-    memcpy(target->unix_path, parsed.unix_path, sizeof target->unix_path);
-    const char *host = *parsed.unix_path ? "localhost" : reached(parsed.host);
-    bool v6 = strchr(host, ':');
-    snprintf(target->url, sizeof target->url, "%s://%s%s%s%s%s%.*s", scheme, v6 ? "[" : "", host,
-             v6 ? "]" : "", *parsed.service ? ":" : "", parsed.service, PATH_MAX_SIZE, path);
-    return true;
+    return target_parse(endpoint, default_port, path, tls, target, error, sizeof error) ||
+           complain("health: ", error);
 }
 
 static bool is_health_check(const char *id)

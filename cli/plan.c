@@ -53,11 +53,9 @@ void plan_reload(struct plan *plan, const struct flags *flags)
     settings_files_release(&plan->files);
     struct settings *settings =
         settings_load_files(flags->sources, flags->count, &plan->files, &problems);
-    enum reload_result result = RELOAD_FAILED;
-    if (settings) {
-        result = runtime_reload(plan->runtime, settings, &problems);
+    enum reload_result result = runtime_reload(plan->runtime, settings, &problems);
+    if (settings)
         settings_log_warnings(settings, &problems);
-    }
     log_result(result, &problems);
     log_warnings(&problems);
     if (result == RELOAD_DONE) {

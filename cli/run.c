@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/plan.h"
 #include "cli/second_signal.h"
+#include "cli/service_manager.h"
 #include "cli/watch.h"
 #include "lib/base/heap.h"
 #include "lib/base/log.h"
@@ -66,7 +67,9 @@ static void reload(struct plan *plan, const struct flags *flags, struct watch *w
     struct settings_files before = plan->files;
     plan->files = (struct settings_files){0};
     watch_take(watch, &before);
+    service_manager_reloading();
     plan_reload(plan, flags);
+    service_manager_ready();
     if (watch_same(watch, &before))
         watch_take(watch, &plan->files);
     settings_files_release(&before);
@@ -150,8 +153,10 @@ static int serve(struct plan *plan, const struct flags *flags, const sigset_t *s
     if (!started)
         return EXIT_CONFIG;
     log_info("spanlink " SPANLINK_VERSION " is ready");
+    service_manager_ready();
     int number = wait_for_end(signals, plan, flags, &watch);
     log_info("%s: stopping", number == SIGINT ? "SIGINT" : "SIGTERM");
+    service_manager_stopping();
     linger(runtime, signals);
     return stop(runtime);
 }

@@ -1,32 +1,21 @@
-/* Draws what the extension status of a running process tells: pipelines, links, cost by route. */
+/* Draws pipelines, links and cost by route of a running process, from its status extension. */
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/top_client.h"
 #include "cli/top_draw.h"
-#include "lib/base/clock.h"
-#include "lib/net/endpoint.h"
-#include "lib/net/http/http_client.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
-#define TIMEOUT_NS (5 * NS_PER_S)
-#define ARENA_MAX  ((size_t)64 << 20)
+#define ARENA_MAX ((size_t)64 << 20)
 
-enum { EVERY_MS = 1000, MAX_REPLY = 16 << 20, URL_SIZE = 640, COLUMNS = 80, ROWS = 24 };
-
-static const char default_endpoint[] = "localhost:13134";
-
-struct top {
-    struct http_client *client;
-    char url[URL_SIZE]; /* without a path */
-};
+enum { EVERY_MS = 1000, COLUMNS = 80, ROWS = 24 };
 
 /* One look, with the memory that it lives in. */
 struct taken {
@@ -34,65 +23,17 @@ struct taken {
     struct top_look look;
 };
 
-static bool complain(const char *what, const char *detail)
-{
-    fprintf(stderr, "spanlink: top: %s%s\n", what, detail);
-    return false;
-}
-
-static bool top_open(struct top *top, const char *endpoint)
-{
-    struct http_client_options options = {
-        .timeout_ns = TIMEOUT_NS,
-        .tls = {.insecure_skip_verify = true},
-        .max_reply = MAX_REPLY,
-    };
-    char error[256];
-    if (strncasecmp(endpoint, "http://", 7) == 0 || strncasecmp(endpoint, "https://", 8) == 0) {
-        snprintf(top->url, sizeof top->url, "%s", endpoint);
-    } else if (strncmp(endpoint, "unix:", 5) == 0) {
-        options.unix_path = endpoint + 5;
-        snprintf(top->url, sizeof top->url, "http://localhost");
-    } else {
-        snprintf(top->url, sizeof top->url, "http://%s", endpoint);
-    }
-    size_t size = strlen(top->url);
-    if (size && top->url[size - 1] == '/')
-        top->url[size - 1] = '\0';
-    top->client = http_client_new(&options, error, sizeof error);
-    return top->client || complain("", error);
-}
-
-static const struct top_value *ask(struct top *top, const char *path, struct arena *arena)
-{
-    char url[URL_SIZE + 64];
-    struct http_reply reply;
-    const struct top_value *value = NULL;
-    snprintf(url, sizeof url, "%s%s", top->url, path);
-    http_client_get(top->client, url, NULL, 0, &reply);
-    struct view body = bytes_view(&reply.body);
-    if (reply.status == 0)
-        complain("", reply.error);
-    else if (reply.status != 200)
-        fprintf(stderr, "spanlink: top: %s: HTTP %ld: is the extension status there?\n", url,
-                reply.status);
-    else if (!(value = top_value_read(body, arena)))
-        complain("not the API of spanlink: ", url);
-    http_reply_release(&reply);
-    return value;
-}
-
-/* NULL: it was said why. */
-static struct taken *take(struct top *top)
+/* NULL: the reason was written to stderr. */
+static struct taken *take(struct top_client *client)
 {
     struct taken *taken = calloc(1, sizeof *taken);
     if (!taken)
         return NULL;
     arena_init(&taken->arena, ARENA_MAX);
     struct top_look *look = &taken->look;
-    if ((look->pipelines = ask(top, "/api/pipelines", &taken->arena)) &&
-        (look->services = ask(top, "/api/services", &taken->arena)) &&
-        (look->cost = ask(top, "/api/cost", &taken->arena)))
+    if ((look->pipelines = top_client_ask(client, "/api/pipelines", &taken->arena)) &&
+        (look->services = top_client_ask(client, "/api/services", &taken->arena)) &&
+        (look->cost = top_client_ask(client, "/api/cost", &taken->arena)))
         return taken;
     arena_release(&taken->arena);
     free(taken);
@@ -151,10 +92,10 @@ static bool wait_for_key(void)
     return (n >= 0 || errno == EINTR) && key != 'q' && key != 'Q' && key != 3;
 }
 
-static bool watch_on(struct top *top)
+static bool watch_on(struct top_client *client)
 {
     struct taken *before = NULL, *now = NULL;
-    while ((now = take(top))) {
+    while ((now = take(client))) {
         draw(now, before, true);
         taken_free(before);
         before = now;
@@ -166,7 +107,7 @@ static bool watch_on(struct top *top)
 }
 
 /* Keys come at once and unseen; Ctrl-C comes as one, so that the terminal is put right. */
-static bool on_terminal(struct top *top)
+static bool on_terminal(struct top_client *client)
 {
     struct termios was, raw;
     bool known = tcgetattr(STDIN_FILENO, &was) == 0;
@@ -176,15 +117,15 @@ static bool on_terminal(struct top *top)
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
     if (known)
         tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-    bool good = watch_on(top);
+    bool good = watch_on(client);
     if (known)
         tcsetattr(STDIN_FILENO, TCSANOW, &was);
     return good;
 }
 
-static bool once(struct top *top)
+static bool once(struct top_client *client)
 {
-    struct taken *taken = take(top);
+    struct taken *taken = take(client);
     if (taken)
         draw(taken, NULL, false);
     taken_free(taken);
@@ -193,10 +134,9 @@ static bool once(struct top *top)
 
 int top_command(const struct flags *flags)
 {
-    struct top top;
-    if (!top_open(&top, flags->endpoint ? flags->endpoint : default_endpoint))
-        return EXIT_CONFIG;
-    bool good = flags->once || !isatty(STDOUT_FILENO) ? once(&top) : on_terminal(&top);
-    http_client_free(top.client);
+    struct top_client client;
+    bool good = top_client_open(&client, flags) &&
+                (flags->once || !isatty(STDOUT_FILENO) ? once(&client) : on_terminal(&client));
+    top_client_close(&client);
     return good ? EXIT_OK : EXIT_CONFIG;
 }

@@ -1,9 +1,12 @@
 #include "cli/top_draw.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 
-enum { LINE_SIZE = 1024, NAME_WIDTH = 26, BAR_WIDTH = 20, SECTION_LEAST = 3 };
+enum { LINE_SIZE = 1024, NAME_WIDTH = 26, BAR_WIDTH = 20, SECTION_LEAST = 3, LONG_WAIT_S = 10 };
 
 struct drawing {
     const struct top_look *now, *before;
@@ -60,6 +63,20 @@ static double number_of(const struct top_value *object, const char *key)
     return top_value_get(object, key)->number;
 }
 
+static size_t length_of(const struct top_value *list)
+{
+    size_t length = 0;
+    for (const struct top_value *each = list->first; each; each = each->next)
+        length++;
+    return length;
+}
+
+/* Instead of the rows for which there is no room. */
+static void put_more(struct drawing *drawing, size_t count)
+{
+    put_line(drawing, false, "and %zu more", count);
+}
+
 /* ---- the process ---- */
 
 static void put_process(struct drawing *drawing)
@@ -77,9 +94,56 @@ static void put_process(struct drawing *drawing)
              number_of(hold, "limit_bytes") / mib, number_of(hold, "oldest_ns") / second);
     const struct top_value *journal = top_value_get(now, "journal");
     if (journal->first)
-        put_line(drawing, false, "journal %.1f MiB, %.0f requests, %.0f to be replayed",
-                 number_of(journal, "bytes") / mib, number_of(journal, "entries"),
-                 number_of(journal, "replay_left"));
+        put_line(drawing, false, "journal %.1f of %.1f MiB, %.0f requests, %.0f to be replayed",
+                 number_of(journal, "bytes") / mib, number_of(journal, "limit_bytes") / mib,
+                 number_of(journal, "entries"), number_of(journal, "replay_left"));
+}
+
+/* ---- what is wrong ---- */
+
+/* The local time of day of a member in unix nanoseconds. */
+static const char *clock_of(const struct top_value *object, const char *key, char out[16])
+{
+    time_t seconds = (time_t)(number_of(object, key) / second);
+    struct tm local;
+    if (!localtime_r(&seconds, &local) || strftime(out, 16, "%H:%M:%S", &local) == 0)
+        *out = '\0';
+    return out;
+}
+
+static void put_delivery(struct drawing *drawing, const struct top_value *component)
+{
+    const struct top_value *delivery = top_value_get(component, "delivery");
+    const char *id = top_value_get(component, "id")->text;
+    double oldest = number_of(delivery, "oldest_ns"), slow = number_of(delivery, "slow_ns");
+    char wait[64] = "", at[16];
+    if (oldest > LONG_WAIT_S * second)
+        snprintf(wait, sizeof wait, ", oldest waits %.0f s", oldest / second);
+    if (number_of(delivery, "failing_since_unix_nano") > 0)
+        put_line(drawing, true, "! %s: failing since %s%s: %s", id,
+                 clock_of(delivery, "failing_since_unix_nano", at), wait,
+                 top_value_get(delivery, "error")->text);
+    else if (slow > 0)
+        put_line(drawing, true, "! %s: slow: a request took %.1f s%s", id, slow / second, wait);
+    else if (*wait)
+        put_line(drawing, true, "! %s: slow: the oldest request has waited %.0f s", id,
+                 oldest / second);
+}
+
+static void put_problems(struct drawing *drawing)
+{
+    const struct top_value *now = drawing->now->pipelines;
+    const struct top_value *refused = top_value_get(now, "refused_reload");
+    const struct top_value *each = top_value_get(now, "components")->first;
+    const char *trouble = top_value_get(now, "trouble")->text;
+    char at[16];
+    if (*trouble)
+        put_line(drawing, true, "! %s", trouble);
+    for (; each; each = each->next)
+        put_delivery(drawing, each);
+    if (refused->first)
+        put_line(drawing, true, "! the configuration of %s was refused: %s",
+                 clock_of(refused, "at_unix_nano", at), top_value_get(refused, "error")->text);
 }
 
 /* ---- pipelines ---- */
@@ -133,7 +197,7 @@ static const struct top_value *same_component(const struct top_value *look,
 static void put_component(struct drawing *drawing, const struct top_value *component)
 {
     static const char *const in[] = {"accepted", "incoming"}, *const out[] = {"outgoing", "sent"};
-    static const char *const lost[] = {"refused", "send_failed", "enqueue_failed", "dropped"};
+    static const char *const lost[] = {"dropped"};
     const struct top_value *look = drawing->before->pipelines;
     const struct top_value *before = look ? same_component(look, component) : NULL;
     const struct top_value *queue = top_value_get(component, "queue");
@@ -141,18 +205,23 @@ static void put_component(struct drawing *drawing, const struct top_value *compo
         look ? (number_of(drawing->now->pipelines, "uptime_ns") - number_of(look, "uptime_ns")) /
                    second
              : 1;
+    const struct top_value *refusal = top_value_get(component, "refusals")->first;
+    double refused = 0;
     char name[LINE_SIZE], text[64] = "", length[32] = "-";
     snprintf(text, sizeof text, "%s", top_value_get(component, "kind")->text);
     if (queue->first)
-        snprintf(length, sizeof length, "%.0f/%.0f", number_of(queue, "size"),
+        snprintf(length, sizeof length, "%.0f/%.0f",
+                 fmin(number_of(queue, "size"), number_of(queue, "capacity")),
                  number_of(queue, "capacity"));
+    for (; refusal; refusal = refusal->next)
+        refused += number_of(refusal, "count");
     if (time <= 0)
         time = 1;
-    put_line(drawing, false, "%s %-10s %11.0f %11.0f %10s %9.0f",
+    put_line(drawing, false, "%s %-9s %8.0f %8.0f %9s %8.0f %7.0f",
              padded(top_value_get(component, "id")->text, NAME_WIDTH - 2, name), text,
              (sum_of(component, in, 2) - (before ? sum_of(before, in, 2) : 0)) / time,
              (sum_of(component, out, 2) - (before ? sum_of(before, out, 2) : 0)) / time, length,
-             sum_of(component, lost, 4));
+             refused, sum_of(component, lost, 1));
 }
 
 static void put_components(struct drawing *drawing)
@@ -163,8 +232,8 @@ static void put_components(struct drawing *drawing)
     snprintf(in, sizeof in, "IN%s", unit);
     snprintf(out, sizeof out, "OUT%s", unit);
     put_line(drawing, false, " ");
-    put_line(drawing, true, "%-*s %-10s %11s %11s %10s %9s", NAME_WIDTH - 2, "COMPONENT", "KIND",
-             in, out, "QUEUE", "LOST");
+    put_line(drawing, true, "%-*s %-9s %8s %8s %9s %8s %7s", NAME_WIDTH - 2, "COMPONENT", "KIND",
+             in, out, "QUEUE", "REFUSED", "LOST");
     for (const struct top_value *each = list->first; each; each = each->next)
         if (strcmp(top_value_get(each, "kind")->text, "extension") != 0)
             put_component(drawing, each);
@@ -172,48 +241,92 @@ static void put_components(struct drawing *drawing)
 
 /* ---- links ---- */
 
+static int by_not_linked(const void *a, const void *b)
+{
+    const struct top_value *const *left = a, *const *right = b;
+    double x = number_of(*left, "not_linked"), y = number_of(*right, "not_linked");
+    return (x < y) - (x > y);
+}
+
+static void put_service(struct drawing *drawing, const struct top_value *service)
+{
+    const struct top_value *reason = top_value_get(service, "reasons")->first;
+    char name[LINE_SIZE], why[LINE_SIZE] = "";
+    for (size_t at = 0; reason && at < sizeof why - 64; reason = reason->next)
+        at += (size_t)snprintf(why + at, sizeof why - at, "%s%.40s %.0f", at ? ", " : "",
+                               top_value_get(reason, "reason")->text, number_of(reason, "count"));
+    put_line(drawing, false, "%s %9.0f %9.0f  %s",
+             padded(top_value_get(service, "service")->text, NAME_WIDTH, name),
+             number_of(service, "linked"), number_of(service, "not_linked"), why);
+}
+
+/* Services with the most spans that are not linked first. */
 static void put_links(struct drawing *drawing, unsigned most)
 {
     const struct top_value *list = top_value_get(drawing->now->services, "services");
-    char name[LINE_SIZE], why[LINE_SIZE];
+    size_t count = length_of(list), at = 0;
+    const struct top_value **services = calloc(count + 1, sizeof(const struct top_value *));
     put_line(drawing, false, " ");
     put_line(drawing, true, "%-*s %9s %9s  %s", NAME_WIDTH, "LINKS: SERVICE", "LINKED", "NOT",
              "WHY NOT");
-    for (const struct top_value *each = list->first; each && most > 0; each = each->next, most--) {
-        const struct top_value *reason = top_value_get(each, "reasons")->first;
-        size_t at = 0;
-        *why = '\0';
-        for (; reason && at < sizeof why - 64; reason = reason->next)
-            at +=
-                (size_t)snprintf(why + at, sizeof why - at, "%s%.40s %.0f", at ? ", " : "",
-                                 top_value_get(reason, "reason")->text, number_of(reason, "count"));
-        put_line(drawing, false, "%s %9.0f %9.0f  %s",
-                 padded(top_value_get(each, "service")->text, NAME_WIDTH, name),
-                 number_of(each, "linked"), number_of(each, "not_linked"), why);
-    }
+    if (!services)
+        return;
+    for (const struct top_value *each = list->first; each; each = each->next)
+        services[at++] = each;
+    qsort(services, count, sizeof *services, by_not_linked);
+    for (at = 0; at < count && (most > 1 || count - at == 1); at++, most--)
+        put_service(drawing, services[at]);
+    if (at < count)
+        put_more(drawing, count - at);
+    free(services);
 }
 
 /* ---- cost ---- */
 
+static void put_route(struct drawing *drawing, const struct top_value *each, double sum)
+{
+    char route[LINE_SIZE], name[LINE_SIZE], bar[BAR_WIDTH + 1];
+    double cpu = number_of(each, "cpu_ns"), wall = number_of(each, "wall_ns");
+    double share = sum > 0 ? cpu / sum : 0;
+    size_t width = (size_t)(share * BAR_WIDTH + 0.5);
+    snprintf(route, sizeof route, "%.200s  %.200s", top_value_get(each, "service")->text,
+             top_value_get(each, "span_name")->text);
+    padded(route, NAME_WIDTH + 10, name);
+    if (number_of(each, "cpu_known") == 0 && wall > 0) {
+        put_line(drawing, false, "%s   wall time only: %.2f s", name, wall / second);
+        return;
+    }
+    memset(bar, '#', BAR_WIDTH);
+    bar[width < BAR_WIDTH ? width : BAR_WIDTH] = '\0';
+    put_line(drawing, false, "%s %9.2f %5.1f%% %s", name, cpu / second, 100 * share, bar);
+}
+
+static bool is_free(const struct top_value *route)
+{
+    return number_of(route, "cpu_ns") == 0 && number_of(route, "wall_ns") == 0;
+}
+
 static void put_cost(struct drawing *drawing)
 {
     const struct top_value *list = top_value_get(drawing->now->cost, "routes");
-    char route[LINE_SIZE], name[LINE_SIZE], bar[BAR_WIDTH + 1];
     double sum = 0;
     for (const struct top_value *each = list->first; each; each = each->next)
         sum += number_of(each, "cpu_ns");
     put_line(drawing, false, " ");
     put_line(drawing, true, "%-*s %9s %6s", NAME_WIDTH + 10, "COST BY ROUTE", "CPU s", "SHARE");
-    for (const struct top_value *each = list->first; each; each = each->next) {
-        double share = sum > 0 ? number_of(each, "cpu_ns") / sum : 0;
-        size_t width = (size_t)(share * BAR_WIDTH + 0.5);
-        memset(bar, '#', BAR_WIDTH);
-        bar[width < BAR_WIDTH ? width : BAR_WIDTH] = '\0';
-        snprintf(route, sizeof route, "%.200s  %.200s", top_value_get(each, "service")->text,
-                 top_value_get(each, "span_name")->text);
-        put_line(drawing, false, "%s %9.2f %5.1f%% %s", padded(route, NAME_WIDTH + 10, name),
-                 number_of(each, "cpu_ns") / second, 100 * share, bar);
+    size_t routes = length_of(list), without = 0;
+    for (const struct top_value *each = list->first; each; each = each->next, routes--) {
+        if (drawing->left == 1 && routes > 1) {
+            put_more(drawing, routes);
+            return;
+        }
+        if (drawing->screen->rows == 0 && is_free(each))
+            without++;
+        else
+            put_route(drawing, each, sum);
     }
+    if (without > 0)
+        put_line(drawing, false, "and %zu more without CPU time", without);
 }
 
 void top_draw(const struct top_look *now, const struct top_look *before,
@@ -221,6 +334,7 @@ void top_draw(const struct top_look *now, const struct top_look *before,
 {
     struct drawing drawing = {now, before, screen, out, screen->rows ? screen->rows : 100000};
     put_process(&drawing);
+    put_problems(&drawing);
     put_pipelines(&drawing);
     put_components(&drawing);
     unsigned rest = drawing.left / 2;

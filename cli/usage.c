@@ -24,7 +24,14 @@ const struct usage_flag usage_flags[] = {
     {"--set", NULL, "a.b=value", "set one key, after all sources"},
     {"--endpoint", NULL, "ADDRESS",
      "of health: host:port or URL of health_check, in place of --config; of top: of status"},
-    {"--once", NULL, NULL, "of top: plain text, once"},
+    {"--once", NULL, NULL, "of top: print plain text once"},
+    {"--username", NULL, "NAME", "of top: user name of basic authentication"},
+    {"--password-file", NULL, "FILE", "of top: its password; or SPANLINK_PASSWORD"},
+    {"--token-file", NULL, "FILE", "of top: bearer token; or SPANLINK_TOKEN"},
+    {"--ca-file", NULL, "FILE", "of top: CAs to trust instead of the system's; implies https"},
+    {"--cert-file", NULL, "FILE", "of top: client certificate; implies https"},
+    {"--key-file", NULL, "FILE", "of top: private key of the client certificate"},
+    {"--insecure", NULL, NULL, "of top: do not verify the certificate; implies https"},
     {"--watch", NULL, NULL, "reload whenever a configuration file changes"},
     {"--version", "-v", NULL, "version, commit, compiler and libraries"},
     {"--help", "-h", NULL, "this text"},
@@ -39,6 +46,11 @@ static const char ends[] =
     "  1  invalid configuration, startup failed, or a failed check or health query\n"
     "  2  invalid arguments\n"
     "  3  stopped, but acknowledged data were not delivered\n"
+    "\n"
+    "Environment:\n"
+    "  SPANLINK_PASSWORD  of top: the password of --username\n"
+    "  SPANLINK_TOKEN     of top: a bearer token\n"
+    "  NO_COLOR           if not empty: no colours\n"
     "\n"
     "Signals:\n"
     "  TERM, INT  drain and stop; a second one ends service.shutdown_delay, or stops immediately\n"

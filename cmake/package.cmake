@@ -12,7 +12,7 @@ install(DIRECTORY packaging/kubernetes DESTINATION ${doc_folder}/packaging)
 file(GLOB linked CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} receivers/*/README.md
   processors/*/README.md exporters/*/README.md extensions/*/README.md tests/field/arrangements.*)
 foreach(file ${linked} bench/README.md bench/held.c packaging/config.yaml packaging/rootfs.sh
-    tests/e2e/apps/README.md tests/field/README.md tools/manual.py)
+    tests/e2e/apps/README.md tests/field/README.md tools/manual.py tools/sbom.py)
   get_filename_component(folder ${file} DIRECTORY)
   install(FILES ${file} DESTINATION ${doc_folder}/${folder})
 endforeach()

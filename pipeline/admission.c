@@ -28,7 +28,8 @@ struct notice {
     _Atomic uint32_t kind;    /* 0: none yet */
     _Atomic uint64_t pending; /* refusals since the last line */
     _Atomic uint64_t next_ns; /* no line before this time; 0: none was written yet */
-    struct last last;         /* under the lock */
+    struct last last;         /* under the lock, as is the rest */
+    bool mixed;               /* those pending have different texts */
 };
 
 struct counters {
@@ -62,17 +63,24 @@ static const char *verdict_words(enum verdict verdict)
     return verdict == VERDICT_RETRY ? "told to retry" : "refused";
 }
 
+/* mixed: only the last has this text. */
 static void admission_write_line(const struct admission *admission, const struct last *last,
-                                 uint64_t count)
+                                 uint64_t count, bool mixed)
 {
     char peer[PEER_TEXT];
     bool known = last->signal < SIGNAL_COUNT;
     const struct outcome *why = &last->why;
-    log_warn("%s: %" PRIu64 " request%s %s: %s%s%s (%s%s%s%s from %s)", admission->id, count,
-             count == 1 ? "" : "s", verdict_words(why->verdict), cause_name(why->cause),
-             *why->text ? ": " : "", why->text,
-             count == 1 ? "" : "the last: ", known ? signal_name((enum signal)last->signal) : "",
-             known ? " " : "", transports[last->transport], peer_text(&last->peer, peer));
+    const struct log_source source = {.id = admission->id,
+                                      .kind = "receiver",
+                                      .signal =
+                                          known ? signal_name((enum signal)last->signal) : NULL};
+    log_of(&source, LOG_WARN, "%" PRIu64 " request%s %s: %s%s%s (%s%s%s%s from %s)", count,
+           count == 1 ? "" : "s", verdict_words(why->verdict), cause_name(why->cause),
+           !*why->text ? ""
+           : mixed     ? ", the last: "
+                       : ": ",
+           why->text, count == 1 || mixed ? "" : "the last: ", known ? source.signal : "",
+           known ? " " : "", transports[last->transport], peer_text(&last->peer, peer));
 }
 
 /* Claims the right to write the line. False: nothing is pending, or it is not due. */
@@ -83,17 +91,25 @@ static bool claim(struct notice *notice, uint64_t now)
            atomic_compare_exchange_strong(&notice->next_ns, &next, now + QUIET_NS);
 }
 
+static void keep_last(struct notice *notice, const struct last *newest, bool first)
+{
+    notice->mixed =
+        !first && (notice->mixed || strcmp(notice->last.why.text, newest->why.text) != 0);
+    notice->last = *newest;
+}
+
 static void admission_log_notice(struct admission *admission, struct notice *notice,
-                                 const struct last *newest)
+                                 const struct last *newest, bool first)
 {
     pthread_mutex_lock(&admission->lock);
     if (newest)
-        notice->last = *newest;
+        keep_last(notice, newest, first);
     struct last last = notice->last;
+    bool mixed = notice->mixed;
     pthread_mutex_unlock(&admission->lock);
     uint64_t count = atomic_exchange(&notice->pending, 0);
     if (count)
-        admission_write_line(admission, &last, count);
+        admission_write_line(admission, &last, count, mixed && count > 1);
 }
 
 /* Hashes a message's first words, up to one that looks like a value, so that messages that differ
@@ -137,11 +153,12 @@ static struct notice *notice_of(struct admission *admission, const struct outcom
 }
 
 /* The refusal that is kept need not be the very last: nobody waits for the lock. */
-static void store(struct admission *admission, struct notice *notice, const struct last *newest)
+static void store(struct admission *admission, struct notice *notice, const struct last *newest,
+                  bool first)
 {
     if (pthread_mutex_trylock(&admission->lock) != 0)
         return;
-    notice->last = *newest;
+    keep_last(notice, newest, first);
     pthread_mutex_unlock(&admission->lock);
 }
 
@@ -155,10 +172,10 @@ static void log_or_store(struct admission *admission, const struct refusal *refu
                                 .signal = refusal->signal};
     bool first = atomic_fetch_add(&notice->pending, 1) == 0;
     if (claim(notice, now)) {
-        admission_log_notice(admission, notice, &newest);
+        admission_log_notice(admission, notice, &newest, first);
         return;
     }
-    store(admission, notice, &newest);
+    store(admission, notice, &newest, first);
     if (first && admission->ticker)
         ticker_at(admission->ticker, &admission->due, atomic_load(&notice->next_ns));
 }
@@ -170,7 +187,7 @@ static uint64_t log_due(void *ctx, uint64_t mono_ns)
     for (int i = 0; i < CAUSE_COUNT * NOTICES; i++) {
         struct notice *notice = &admission->notices[i / NOTICES][i % NOTICES];
         if (claim(notice, mono_ns))
-            admission_log_notice(admission, notice, NULL);
+            admission_log_notice(admission, notice, NULL, false);
         uint64_t next = atomic_load(&notice->next_ns);
         if (atomic_load(&notice->pending) && next < earliest)
             earliest = next;
@@ -198,7 +215,7 @@ struct admission *admission_new(const char *id, const struct clock *clock, struc
 void admission_flush(struct admission *admission)
 {
     for (int i = 0; i < CAUSE_COUNT * NOTICES; i++)
-        admission_log_notice(admission, &admission->notices[i / NOTICES][i % NOTICES], NULL);
+        admission_log_notice(admission, &admission->notices[i / NOTICES][i % NOTICES], NULL, false);
 }
 
 void admission_free(struct admission *admission)

@@ -1,8 +1,10 @@
 #include "pipeline/batch.h"
 
+#include "lib/base/clock.h"
 #include "lib/wire/jfr/jfr_upload.h"
 #include "lib/wire/otlp/otlp.h"
 #include "lib/wire/proto/proto_plain.h"
+#include "pipeline/client_info.h"
 #include "pipeline/lane.h"
 
 #include <stdio.h>
@@ -123,10 +125,13 @@ static bool copy_rest(struct batch *copy, const struct batch *batch)
 {
     copy->admitted = batch->admitted;
     copy->ids_only = batch->ids_only;
+    copy->recorded = batch->recorded;
     if (batch->lane)
         batch_set_lane(copy, batch->lane, batch->recorded);
     if (batch->metadata)
         copy->metadata = metadata_ref(batch->metadata);
+    if (batch->client)
+        copy->client = client_info_ref(batch->client);
     if (batch->series)
         copy->series = series_ref(batch->series);
     return (!batch->profile || copy_profile(copy, batch->profile)) &&
@@ -233,10 +238,18 @@ static bool same_metadata(const struct metadata *a, const struct metadata *b)
                       batch_same_text(a->authorization, b->authorization));
 }
 
+/* Requests that waited in a journal may be from different hours. */
+static bool same_time(const struct batch *a, const struct batch *b)
+{
+    uint64_t apart =
+        a->recorded > b->recorded ? a->recorded - b->recorded : b->recorded - a->recorded;
+    return !a->recorded || !b->recorded || apart <= 30 * NS_PER_S;
+}
+
 bool batch_mergeable(const struct batch *a, const struct batch *b)
 {
     return a->signal == b->signal && a->encoding == BATCH_OTLP && b->encoding == BATCH_OTLP &&
-           a->lane == b->lane && !a->ids_only && !b->ids_only &&
+           a->lane == b->lane && !a->ids_only && !b->ids_only && same_time(a, b) &&
            same_metadata(a->metadata, b->metadata);
 }
 
@@ -300,6 +313,28 @@ void batch_set_metadata(struct batch *batch, struct metadata *metadata)
     batch->metadata = metadata;
 }
 
+void batch_set_client(struct batch *batch, struct client_info *client)
+{
+    client_info_unref(batch->client);
+    batch->client = client;
+}
+
+struct request_context batch_context(const struct batch *batch)
+{
+    const struct client_info *client = batch->client;
+    const struct metadata *metadata = batch->metadata;
+    struct request_context context = {0};
+    if (client) {
+        context.address = client->address;
+        context.headers = (struct view){client->headers, client->size};
+    }
+    if (metadata) {
+        context.tenant = metadata->tenant;
+        context.authorization = metadata->authorization;
+    }
+    return context;
+}
+
 void batch_set_lane(struct batch *batch, struct lane *lane, uint64_t recorded)
 {
     lane_ref(lane);
@@ -326,6 +361,7 @@ void batch_unref(struct batch *batch)
     buffer_unref(batch->payload);
     buffer_unref(batch->notes);
     metadata_unref(batch->metadata);
+    client_info_unref(batch->client);
     series_unref(batch->series);
     free_profile(batch->profile);
     free_opaque(batch->opaque);

@@ -46,7 +46,8 @@ struct opaque_request {
     struct budget *pledged; /* the budget in which plain_size bytes are pledged; NULL: none */
 };
 
-struct lane; /* pipeline/lane.h */
+struct lane;        /* pipeline/lane.h */
+struct client_info; /* pipeline/client_info.h */
 
 struct batch {
     _Atomic unsigned refs;
@@ -57,12 +58,14 @@ struct batch {
     bool admitted;          /* its request has a place reserved in every downstream queue */
     struct buffer *payload; /* one contiguous run, unless a processor joined several */
     struct buffer *notes;   /* traces: struct otlp_span_note of the payload's spans; NULL: none */
-    struct metadata *metadata; /* NULL: none */
+    struct metadata *metadata;  /* NULL: none */
+    struct client_info *client; /* who sent it; NULL: not known, or several */
     struct series *series;
     struct profile_origin *profile;
     struct opaque_request *opaque;
     struct lane *lane;         /* which part of a log it was read from; NULL: not from a log */
-    uint64_t recorded;         /* with a lane: when the log took it, unix ns */
+    uint64_t recorded;         /* when it was accepted; from a log: the log's time; unix ns; 0: not
+                                  known */
     bool ids_only;             /* profiles that were delivered before: nobody delivers them again */
     struct receipt **receipts; /* one reference each */
     size_t receipt_count;
@@ -110,7 +113,7 @@ bool batch_split(const struct batch *batch, uint32_t max_items, size_t max_bytes
                  struct batch **front, struct batch **rest);
 
 /* Whether two batches may be merged: same signal, metadata and lane, both OTLP, neither marked as
- * ids_only. */
+ * ids_only, accepted at most 30 s apart. */
 bool batch_mergeable(const struct batch *a, const struct batch *b);
 
 /* How many bytes a processor or exporter may allocate to work on the batch or send it. */
@@ -126,8 +129,9 @@ void batch_set_profile(struct batch *batch, struct profile_origin *profile);
 void batch_set_opaque(struct batch *batch, struct opaque_request *opaque);
 void batch_set_series(struct batch *batch, struct series *series);
 void batch_set_metadata(struct batch *batch, struct metadata *metadata);
+void batch_set_client(struct batch *batch, struct client_info *client);
 
-/* Takes a reference to the lane. recorded: when the log took the batch, unix ns. */
+/* Takes a reference to the lane. recorded: the time that the log gives the batch, unix ns. */
 void batch_set_lane(struct batch *batch, struct lane *lane, uint64_t recorded);
 
 /* Marks profiles that are read again for their span ids alone. */

@@ -1,5 +1,6 @@
 #include "pipeline/batch_pass.h"
 
+#include "lib/base/clock.h"
 #include "lib/wire/otlp/otlp_span.h"
 
 /* Samples of a profiles request. */
@@ -22,7 +23,7 @@ static uint32_t samples_of(struct view request)
 struct batch *batch_in_order(struct batch *batch)
 {
     struct view request = buffer_view(batch->payload);
-    if (request_in_order(request))
+    if (batch->notes || request_in_order(request))
         return batch_ref(batch);
     struct arena arena;
     arena_init(&arena, 3 * request.size + 4096);
@@ -51,12 +52,12 @@ static void carry_notes(const struct batch *from, const struct splice *splice, s
             const struct splice_edit *each = &splice->edits[edit];
             if (each->at + each->remove > old[i].at)
                 break;
-            size_t size = each->is_length ? proto_varint_size(each->length) : each->insert.size;
-            shift += (int64_t)size - (int64_t)each->remove;
+            shift += (int64_t)splice_insert_size(each) - (int64_t)each->remove;
         }
         bool gone = edit < splice->count && splice->edits[edit].at < old[i].at;
         *next = old[i];
         next->at = (uint32_t)(old[i].at + shift);
+        next->attributes = next->attributes_end = next->name = 0;
         next += !gone;
     }
     size_t size = (size_t)(next - made) * sizeof *made;
@@ -71,10 +72,13 @@ static enum pass_result run_ordered(struct batch *batch, struct request_edit *ed
     struct batch_edit pass;
     batch_edit_begin(&pass, batch);
     edit->signal = batch->signal;
+    if (batch->notes)
+        edit->notes = buffer_view(batch->notes);
     bool done = request_edit(edit, pass.request, &pass.splice);
     bool aborted = !done && !pass.splice.failed;
     if (aborted)
         pass.splice.failed = true;
+    pass.items += edit->items_added;
     pass.items -= edit->items_dropped < pass.items ? edit->items_dropped : pass.items;
     bool emptied = pass.items == 0 && batch->items > 0;
     *result = batch_edit_make(&pass);
@@ -94,25 +98,43 @@ static enum pass_result run_ordered(struct batch *batch, struct request_edit *ed
 
 /* ---- steps ---- */
 
+enum { SAMPLE_EACH = 16 }; /* records; a clock takes longer than many a step */
+
 struct pass {
-    const struct pass_step *steps;
+    struct pass_step *steps;
     size_t count;
     enum edit_level skips[PASS_STEPS_MAX]; /* below records of this level a step is not called */
+    size_t records;                        /* while timed: those that were seen */
 };
 
-static enum edit_verdict run_steps(void *ctx, struct request_edit *at, enum edit_level level)
+static inline enum edit_verdict run_each(struct pass *pass, struct request_edit *at,
+                                         enum edit_level level, bool sampled)
 {
-    struct pass *pass = ctx;
     for (size_t i = 0; i < pass->count; i++) {
-        const struct pass_step *step = &pass->steps[i];
+        struct pass_step *step = &pass->steps[i];
         if (!(step->levels & EDIT_BIT(level)) || level > pass->skips[i])
             continue;
+        uint64_t before = sampled ? clock_mono(&clock_system) : 0;
         enum edit_verdict verdict = step->run(step, at, level);
+        step->sampled_ns += sampled ? clock_mono(&clock_system) - before : 0;
         pass->skips[i] = verdict == EDIT_SKIP ? level : EDIT_LEVELS;
         if (verdict == EDIT_DROP || verdict == EDIT_ABORT)
             return verdict;
     }
     return EDIT_KEEP;
+}
+
+static enum edit_verdict run_steps(void *ctx, struct request_edit *at, enum edit_level level)
+{
+    return run_each(ctx, at, level, false);
+}
+
+static enum edit_verdict run_timed_steps(void *ctx, struct request_edit *at, enum edit_level level)
+{
+    struct pass *pass = ctx;
+    /* There are few Resources and scopes. */
+    bool sampled = level < EDIT_ITEM || pass->records++ % SAMPLE_EACH == 0;
+    return run_each(pass, at, level, sampled);
 }
 
 static enum edit_verdict run_step(void *ctx, struct request_edit *at, enum edit_level level)
@@ -142,11 +164,30 @@ bool pass_joins(const struct pass_step *steps, size_t count, const struct pass_s
     return true;
 }
 
+/* Of all steps. NULL: one of them wants all attributes. */
+static const struct key_sieve *join_sieves(const struct pass_step *steps, size_t count,
+                                           struct key_sieve joined[EDIT_LEVELS])
+{
+    for (size_t i = 0; i < count; i++)
+        if (!steps[i].sieves)
+            return NULL;
+    if (count == 1)
+        return steps->sieves;
+    memcpy(joined, steps->sieves, EDIT_LEVELS * sizeof *joined);
+    for (size_t i = 1; i < count; i++)
+        for (int level = 0; level < EDIT_LEVELS; level++)
+            key_sieve_join(&joined[level], &steps[i].sieves[level]);
+    return joined;
+}
+
 enum pass_result batch_pass_run(struct batch *batch, struct pass_step *steps, size_t count,
                                 struct batch **result, uint32_t *dropped)
 {
     struct pass pass = {.steps = steps, .count = count};
-    struct request_edit edit = {.step = count == 1 ? run_step : run_steps, .ctx = &pass};
+    struct key_sieve sieves[EDIT_LEVELS];
+    struct request_edit edit = {.ctx = &pass};
+    edit.step = count == 1 ? run_step : steps->timed ? run_timed_steps : run_steps;
+    edit.sieves = join_sieves(steps, count, sieves);
     for (size_t i = 0; i < count; i++) {
         pass.skips[i] = EDIT_LEVELS;
         steps[i].batch = batch;

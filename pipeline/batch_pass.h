@@ -25,6 +25,8 @@ struct pass_step {
     enum edit_verdict (*run)(const struct pass_step *step, struct request_edit *at,
                              enum edit_level level);
     void *self;
+    const struct key_sieve
+        *sieves;            /* of each level: keys that record_sought must have; NULL: all */
     bool reaches_out;       /* run also changes what is around the record: it joins no other step */
     bool drops;             /* run may return EDIT_DROP; entries that were empty before go too */
     struct view schema_url; /* as that of struct request_edit */
@@ -32,7 +34,9 @@ struct pass_step {
     /* Called once the items that it dropped are gone for good. NULL: nothing to do. */
     void (*dropped)(void *self, enum signal signal, uint32_t items);
 
+    bool timed;                /* of the first of several steps: sampled_ns is wanted of each */
     const struct batch *batch; /* set by the pass */
+    uint64_t sampled_ns;       /* by the pass: time in run, summed over some of its records */
 };
 
 enum { PASS_STEPS_MAX = 8 };

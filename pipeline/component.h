@@ -40,6 +40,7 @@ struct component {
     unsigned signals;       /* SIGNAL_BITs; extensions: 0 */
     unsigned encodings;     /* BATCH_BITs: what a receiver makes, what an exporter's send accepts */
     bool gathers;           /* consume or send accepts joined payloads; else each is contiguous */
+    unsigned takes_over;    /* processors: SIGNAL_BITs of data that clients do not wait for */
     bool fixed;             /* a reload cannot add, change or remove it; that needs a restart */
     bool misplaced_refused; /* what misplaced returns is an error: nothing starts */
     size_t size;
@@ -63,12 +64,12 @@ struct component {
      * timeout. The pipeline provides queue, retries, splitting and counters. */
     struct outcome (*send)(void *self, struct batch *batch);
 
-    /* Exporters that may send a batch in several requests, in place of send: continues where the
-     * progress is (pipeline/progress.h). NULL: an attempt is all or nothing. */
+    /* Instead of send: in several requests, continuing at the progress. NULL: all or nothing. */
     struct outcome (*send_on)(void *self, struct batch *batch, struct progress *progress);
+    void (*send_together)(void *self, struct joint_send *sends, size_t count); /* progress.h */
 
-    /* Exporters, open: sends one empty request as send would, to learn whether the backend accepts
-     * data of a signal. False: result says why not. Blocks. NULL: it has no backend. */
+    /* Exporters, open: sends one empty request as send would. Receivers, not open: asks for what
+     * they read of a signal. False: result says what is wrong. Blocks. NULL: no backend. */
     bool (*probe)(void *self, enum signal signal, struct probe_result *result);
 
     /* Exporters: makes all sends return at once; called when a stop runs out of time, before close.
@@ -104,8 +105,7 @@ struct component {
 
     /* Calls visit for each address of its keys that it listens on or sends to. NULL: none. */
     void (*places)(const void *self, place_visit_fn *visit, void *ctx);
-    /* For `validate`: reports what would make open fail, such as a missing file, and opens nothing.
-     * NULL: nothing beyond the checks of keys. */
+    /* For `validate`: reports what would make open fail, and opens nothing. NULL: nothing more. */
     void (*rehearse)(const void *self, struct key_report *report);
     /* open only reads files, so `validate` calls open and close instead of rehearse. */
     bool opens_quietly;

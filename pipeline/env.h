@@ -4,6 +4,7 @@
 
 #include "lib/base/budget.h"
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "pipeline/batch.h"
 #include "pipeline/intake.h"
 #include "pipeline/meter.h"
@@ -27,6 +28,7 @@ typedef bool pass_step_fn(void *self, const struct batch *batch, struct pass_ste
 /* What an instance is given at open; all of it outlives the instance. */
 struct env {
     const char *id;            /* "otlp/2" */
+    const char *kind;          /* "receiver"; NULL in tests */
     _Atomic bool yields;       /* a reload is about to close it: others may take over its sockets
                                   (lib/net/listeners.h) */
     const struct clock *clock; /* the only source of time */
@@ -43,6 +45,13 @@ struct env {
 
 /* Asks for a tick at a monotonic time (0: at once). The earliest request counts. Any thread. */
 void env_tick_at(const struct env *env, uint64_t mono_ns);
+
+/* A line of the log about an instance. */
+#define env_log(env, level, ...)                                                                   \
+    log_of(&(struct log_source){.id = (env)->id, .kind = (env)->kind}, (level), __VA_ARGS__)
+#define env_info(env, ...)  env_log(env, LOG_INFO, __VA_ARGS__)
+#define env_warn(env, ...)  env_log(env, LOG_WARN, __VA_ARGS__)
+#define env_error(env, ...) env_log(env, LOG_ERROR, __VA_ARGS__)
 
 /* If there is a journal, stores content for keep_ns so that it survives a crash: `recall` passes it
  * to this id's instance in the next process. Any thread. */

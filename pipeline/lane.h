@@ -1,8 +1,8 @@
 /*
  * A lane: one partition number of a receiver that reads from a log (Kafka), across the topics of
- * all its signals. A batch with a lane is judged by the lane's clock, which is the log's time and
- * not the wall's: a backlog of hours that is read at full speed gives the decisions that were
- * due when it was written. A batch without one (every other receiver's) runs on the wall clock.
+ * all its signals. Decisions about a batch with a lane use the lane's clock, which is the log's
+ * time rather than the wall's: a backlog of hours, read at full speed, leads to the decisions that
+ * were due when it was written. Batches of other receivers have no lane; they use the wall clock.
  *
  *     receiver, assigned    lane = lane_new("kafka", 3, SIGNAL_BIT(SIGNAL_TRACES) | ...);
  *                           lane_set_since(lane, where the profiles begin)
@@ -12,26 +12,26 @@
  *     revoked, or a stop    push nothing more; lane_end(lane, cause); wait, bounded, for what is
  *                           under way to the backend; commit; lane_unref(lane)
  *
- * Order. Within a signal, batches are pushed in the order of the log. Between signals read first
- * what was recorded first, as far as that is known. A batch that is ahead of the clock waits in
- * correlation until the clock has reached it; when too much does, intake_accept answers RETRY:
- * then pause that signal's partition and read the other's, which moves the clock.
+ * Order. Push a signal's batches in the order of the log. Of several signals, read first what was
+ * recorded first, as far as that is known. Batches ahead of the clock wait in correlation until the
+ * clock reaches them, and then run in the order of their times. When too much waits, intake_accept
+ * answers RETRY: pause that signal's partition and read the other's, which moves the clock.
  *
  * Delivery. Give each batch a receipt (batch_new). An offset may be committed once its receipt and
  * those of all earlier offsets of the partition have settled without RETRY. The receipt of data
- * that a lane's end dropped settles with VERDICT_RETRY and the cause given to lane_end: neither
- * delivered nor refused by anybody, so do not commit it and count no loss; the next owner of the
- * partition reads it again.
+ * that a lane's end dropped settles with VERDICT_RETRY and the cause given to lane_end: it was
+ * neither delivered nor refused, so do not commit its offset and do not count a loss: the next
+ * owner of the partition reads it again.
  *
  * After assignment, read the partition's profiles again from a point earlier by the longest window
  * and hold than the committed spans, each with batch_set_ids_only up to the committed profiles.
- * Correlation learns span ids and windows from them, and nobody delivers them a second time.
+ * Correlation learns span ids and windows from them; they are not delivered a second time.
  *
  * Threads. Batches of one lane are pushed by one thread at a time, those of different lanes by any
  * number at once: lanes share no lock and no state. lane_reached, lane_at_end and lane_end are
  * called by that thread too; everything else from any thread. Receipts may settle within
  * intake_accept and lane_end, on the caller's thread: hold no lock across these that the receipt's
- * function takes, and call no lane function from it but lane_ref, lane_unref and the readers.
+ * function takes, and of the lane functions call only lane_ref, lane_unref and getters from it.
  */
 #ifndef PIPELINE_LANE_H
 #define PIPELINE_LANE_H

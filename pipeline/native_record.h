@@ -1,6 +1,7 @@
 /*
- * Profiles between spanlinks through a log such as Kafka's: a record's value is the pprof or the
- * body of /ingest as it was received, or an OTLP request; the rest of the batch is in its headers:
+ * The format in which one spanlink passes profiles to another through a log such as Kafka. A
+ * record's value is the pprof or the body of /ingest as received, or an OTLP request; its headers
+ * hold the rest of the batch:
  *
  *     spanlink.encoding    "otlp", "pprof" or "opaque"
  *     x-scope-orgid        the tenant
@@ -11,8 +12,8 @@
  *     from, until          pprof: /ingest's window, nanoseconds since 1970
  *     sample-type-config   pprof: JSON text
  *     spy-name             pprof
- *     spanlink.part        "2/5 ID": the second of five records whose values together are one; all
- *                          five have the other headers, the same ID and the same key
+ *     spanlink.part        "2/5 ID": the second of five records into which one value was cut; all
+ *                          five have the same ID, the same key and the other headers
  *
  * A reader ignores headers that it does not know. Any thread.
  */
@@ -38,18 +39,18 @@ struct native_header {
 typedef bool native_add_fn(void *ctx, const char *name, struct view value);
 bool native_record_headers(const struct batch *batch, native_add_fn *add, void *ctx);
 
-/* The value of a batch's record: its payload, compressed if it was received so. The payload must be
- * contiguous. */
+/* Returns the value of a batch's record: its payload, compressed if it was received compressed. The
+ * payload must be contiguous. */
 struct view native_record_value(const struct batch *batch);
 
-/* Makes a batch from a whole value and its headers; bytes are copied and charged to the budget, and
- * at most max bytes after decompression. NULL: why is RETRY (no memory) or REJECT with a
- * sentence; or OK if the record has no profile. */
+/* Makes a batch from a whole value and its headers. The bytes, at most max after decompression, are
+ * copied and charged to the budget. NULL: *why is RETRY (no memory), REJECT with a sentence, or OK
+ * if the record has no profile. */
 struct batch *native_record_read(struct view value, const struct native_header *headers,
                                  size_t count, size_t max, struct budget *budget,
                                  struct outcome *why);
 
-/* What spanlink.part says. False: malformed. */
+/* The header spanlink.part. Parsing returns false if it is malformed. */
 struct native_part {
     uint32_t number; /* from 1 */
     uint32_t count;  /* 2 .. NATIVE_PARTS_MAX */

@@ -40,6 +40,16 @@ struct progress {
     bool recalled;
 };
 
+/* One of several batches that an exporter sends together: send_together of its component begins
+ * send_on for all of them and waits for all at once; send_on continues what is not finished then.
+ * An exporter without it gets each batch by itself. */
+struct joint_send {
+    struct batch *batch;
+    struct progress *progress;
+    bool finished; /* set by the exporter: outcome is what send_on would have returned */
+    struct outcome outcome;
+};
+
 /* Loads the mark that an earlier process kept; an exporter calls it before it relies on the
  * mark. */
 void progress_recall(struct progress *progress);

@@ -9,6 +9,7 @@ struct receipt {
     receipt_settled_fn *settled;
     void *ctx;
     const struct receipt_store *store; /* NULL: not durable */
+    bool awaited;
     pthread_mutex_t lock;
     struct outcome worst; /* under lock */
 };
@@ -51,6 +52,16 @@ bool receipt_is_durable(const struct receipt *receipt)
     return receipt->store;
 }
 
+void receipt_set_awaited(struct receipt *receipt)
+{
+    receipt->awaited = true;
+}
+
+bool receipt_is_awaited(const struct receipt *receipt)
+{
+    return receipt->awaited;
+}
+
 void receipt_keep(struct receipt *receipt, uint64_t key, const struct progress_mark *mark)
 {
     receipt->store->keep(receipt->ctx, key, mark);
@@ -64,6 +75,12 @@ bool receipt_recall(struct receipt *receipt, uint64_t key, struct progress_mark 
 bool receipt_is_recalled(const struct receipt *receipt)
 {
     return receipt->store && receipt->store->found;
+}
+
+bool receipt_is_elsewhere(const struct receipt *receipt)
+{
+    return receipt->store && receipt->store->is_elsewhere &&
+           receipt->store->is_elsewhere(receipt->ctx);
 }
 
 /* Data that nobody tried to deliver may be read or replayed again, whatever became of the rest. */

@@ -30,6 +30,8 @@ struct receipt_store {
     void (*keep)(void *ctx, uint64_t key, const struct progress_mark *mark);
     /* Reads what an earlier process kept last. False: nothing. */
     bool (*recall)(void *ctx, uint64_t key, struct progress_mark *mark);
+    /* Whether another process may be delivering the data by now; NULL: never. */
+    bool (*is_elsewhere)(void *ctx);
     bool found; /* an earlier process left the data */
 };
 
@@ -38,11 +40,19 @@ struct receipt_store {
 void receipt_set_durable(struct receipt *receipt, const struct receipt_store *store);
 bool receipt_is_durable(const struct receipt *receipt);
 
+/* Marks the receipt of a client that waits for the backend's answer. Only before the receipt is
+ * shared. */
+void receipt_set_awaited(struct receipt *receipt);
+bool receipt_is_awaited(const struct receipt *receipt);
+
 /* For durable receipts: call the store's functions; tell whether there may be something to
  * recall. */
 void receipt_keep(struct receipt *receipt, uint64_t key, const struct progress_mark *mark);
 bool receipt_recall(struct receipt *receipt, uint64_t key, struct progress_mark *mark);
 bool receipt_is_recalled(const struct receipt *receipt);
+
+/* Whether the data must not be sent any more, since another process has them. */
+bool receipt_is_elsewhere(const struct receipt *receipt);
 
 /* Notes that items of the receipt were not delivered. The most severe outcome is kept: RETRY (asks
  * for the data again; one caused by a stop, or a lane's end, comes first), then REJECT, then OK;

@@ -45,13 +45,14 @@ struct watch_window {
     struct watch_service service;
     const char *kind; /* "process_cpu"; static */
     uint64_t start, end, arrived;
+    bool times_cpu; /* its samples have CPU time */
 };
 
 /* A sample of an upload that names a span. Several samples of an upload may name the same one. */
 struct watch_sample {
     uint64_t id;
     uint32_t samples;
-    uint64_t cpu_ns;
+    uint64_t cpu_ns, wall_ns; /* 0: not measured */
 };
 
 /* Callbacks of a watcher, called under the watch's lock. They must not block. Their arguments are

@@ -12,7 +12,7 @@ libraries="libmicrohttpd-dev libcurl4-gnutls-dev libnghttp2-dev libgnutls28-dev 
 build="gcc cmake ninja-build pkg-config protobuf-c-compiler python3 ca-certificates $libraries"
 package="$build binutils dpkg-dev file git"
 check="check clang libclang-rt-dev clang-tidy clang-format universal-ctags shellcheck python3-venv
-  curl openssl valgrind debootstrap man-db g++ chromium"
+  curl openssl valgrind debootstrap man-db g++ chromium zsh fish"
 cross="gcc-aarch64-linux-gnu qemu-user"
 
 case ${1:-build} in

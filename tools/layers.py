@@ -38,7 +38,7 @@ FOLDERS = {
 
     "lib/net": ["lib/wire/http", "lib/settings/key.h", "lib/base"],
     "lib/net/tls": ["lib/net", "lib/late", "lib/settings/key.h", "lib/base"],
-    "lib/net/h2": [],
+    "lib/net/h2": ["lib/base"],
     "lib/net/http": ["lib/net", "lib/net/tls", "lib/net/h2", "lib/late", "lib/settings/key.h",
                      *WIRE],
     "lib/net/grpc": ["lib/net", "lib/net/tls", "lib/net/h2", "lib/settings/key.h", *WIRE],
@@ -55,7 +55,7 @@ FOLDERS = {
     "pipeline/life": ["pipeline", "pipeline/graph", "pipeline/telemetry", "lib/metrics",
                       "lib/settings", "lib/base"],
     "cli": ["pipeline/component.h", "pipeline/life", "lib/net/*", "lib/settings", "lib/base",
-            "lib/wire/json"],
+            "lib/wire/json", "lib/wire/http/base64.h"],
 
     "receivers/*": CONTRACT,
     "receivers/pprof": [*CONTRACT, "lib/settings/yaml.h"],

@@ -40,6 +40,10 @@ def read_flag(left):
     return names, " ".join(words[len(names):])
 
 
+def takes_file(names, argument):
+    return argument == "FILE" or "--config" in names
+
+
 def read_components(text):
     """[(kind, type, heading, text, [(key, type, default, text), ...]), ...]"""
     found, kind = [], None
@@ -143,8 +147,9 @@ def page_5(components, version):
 def bash(help_, components):
     flags = [read_flag(left) for left, _ in help_["Flags"]]
     commands = " ".join(left.split()[0] for left, _ in help_["Commands"])
+    files = [name for names, argument in flags if takes_file(names, argument) for name in names]
     valued = "|".join(name for names, argument in flags if argument for name in names
-                      if name not in ("--config", "--set"))
+                      if name not in ("--set", *files))
     names = " ".join(name for names, _ in flags for name in names)
     keys = "\n".join(set_keys(components))
     return f"""# bash completion of spanlink, written by tools/manual.py
@@ -161,7 +166,7 @@ _spanlink()
         prev=${{COMP_WORDS[COMP_CWORD - 2]}}
     fi
     case $prev in
-    --config)
+    {"|".join(files)})
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return ;;
@@ -204,11 +209,16 @@ def zsh(help_, components):
     lines += ["  )", "  _describe command commands", "}", "", "_spanlink_keys() {",
               "  local -a keys=("]
     lines += ["    " + key for key in set_keys(components)]
-    lines += ["  )", "  compadd -S '' -a keys", "}", "", "_arguments -s \\"]
+    # One part of the dotted path at a time.
+    lines += ["  )", "  local -aU next", "  local key word", "  for key in $keys; do",
+              "    [[ $key == $PREFIX?* ]] || continue", "    word=${key#$PREFIX}",
+              "    [[ $word == *.* ]] && word=${word%%.*}.", "    next+=($PREFIX$word)", "  done",
+              "  compadd -S '' -a next", "}", "", "_arguments -s \\"]
     for left, text in help_["Flags"]:
         names, argument = read_flag(left)
         text = quoted(re.sub(r"([\[\]:])", r"\\\1", text))
-        action = {"--config": "_files", "--set": "_spanlink_keys"}.get(names[0], "")
+        action = ("_files" if takes_file(names, argument)
+                  else "_spanlink_keys" if names[0] == "--set" else "")
         for name in names:
             if argument:
                 value = argument.replace(":", " ")
@@ -226,15 +236,20 @@ def fish(help_, components):
                      f"{left.split()[0]} -d '{text}'")
     for left, text in help_["Flags"]:
         names, argument = read_flag(left)
-        how = {"--config": " -r -F", "--set": " -x -a '(__spanlink_keys)'"}.get(
-            names[0], " -x" if argument else "")
+        how = (" -r -F" if takes_file(names, argument)
+               else " -x -a '(__spanlink_next)'" if names[0] == "--set"
+               else " -x" if argument else "")
         short = "".join(f" -s {name[1:]}" for name in names if len(name) == 2)
         text = text.replace("'", "\\'")
         lines.append(f"complete -c spanlink -l {names[0][2:]}{short}{how} -d '{text}'")
     lines += ["function __spanlink_keys", "    printf '%s\\n' \\"]
     keys = set_keys(components)
     lines += [f"        {key} \\" for key in keys[:-1]] + ["        " + keys[-1]]
-    return lines + ["end"]
+    # One part of the dotted path at a time.
+    return lines + ["end", "", "function __spanlink_next",
+                    "    set -l typed (commandline -ct | string replace -r '^--set=' '')",
+                    "    set -l part (string escape --style=regex -- $typed)",
+                    "    __spanlink_keys | string match -r -- \"^$part\"'[^.]+\\.?' | sort -u", "end"]
 
 
 def main():

@@ -15,7 +15,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-PATIENCE_S, TRACES, LINES, LEAST = 30, 5, 16, 0.02
+PATIENCE_S, TRACES, LINES, LEAST, FOLDED = 30, 5, 16, 0.02, 3
 COLOURS = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
@@ -48,30 +48,44 @@ def duration(ns):
 def print_traces(traces):
     print(f"\nThe {min(TRACES, len(traces))} traces that used the most CPU:\n")
     for trace in traces[:TRACES]:
-        linked = f"{duration(trace['cpu_ns'])} CPU" if trace["linked"] else "no profile"
+        linked = "no profile" if not trace["linked"] else (
+            f"{duration(trace['cpu_ns'])} CPU" if trace["cpu_known"] else
+            f"{duration(trace['wall_ns'])} wall time only")
         name = plain(f"{trace['service']} {trace['name']}")
         print(f"  {trace['trace_id'][:16]}  {name:<28.28}  {duration(trace['duration_ns']):>9}  "
               + coloured(linked, 32 if trace["linked"] else 33))
 
 
 def print_graph(graph, width):
-    """One line for each frame of at least LEAST of the total, the costlier child first."""
-    children = {}
-    for index, (parent, _, total, _) in enumerate(graph["nodes"]):
-        children.setdefault(parent, []).append((total, index))
+    """One line for each frame of at least LEAST of the total, the costlier child first; one for
+    frames behind one another of which each makes but the next."""
+    nodes, names, children = graph["nodes"], graph["names"], {}
+    for index, (parent, _, total, _) in enumerate(nodes):
+        if total >= LEAST * graph["total"]:
+            children.setdefault(parent, []).append((total, index))
+
+    def end_of_run(index):
+        length = 0
+        while len(of := children.get(index, [])) == 1 and \
+                nodes[index][2] - of[0][0] < LEAST * graph["total"]:
+            index, length = of[0][1], length + 1
+        return index, length
+
     lines, stack = [], [(0, 0)]
     while stack and len(lines) < LINES:
         index, depth = stack.pop()
-        _, name, total, _ = graph["nodes"][index]
-        share = total / graph["total"]
-        if share < LEAST:
-            continue
-        lines.append((share, depth, plain(graph["names"][name])))
+        lines.append((nodes[index][2], depth, plain(names[nodes[index][1]])))
+        end, length = end_of_run(index)
+        if length > FOLDED:
+            index, depth = end, depth + 2
+            lines += [(nodes[end][2], depth - 1, f"... {length - 1} frames ..."),
+                      (nodes[end][2], depth, plain(names[nodes[end][1]]))]
         stack += [(child, depth + 1) for _, child in sorted(children.get(index, []))]
-    for share, depth, name in lines:
-        bar = "█" * max(1, round(share * (width // 3)))
-        print(f"  {share:6.1%}  {coloured(f'{bar:<{width // 3}}', 33)}  "
-              f"{'  ' * min(depth, 8)}{name}"[:width + (9 if COLOURS else 0)])
+    for total, depth, name in lines:
+        share, indent = total / graph["total"], "  " * min(depth, 8)
+        bar, room = "█" * max(1, round(share * (width // 3))), width - width // 3 - 12 - len(indent)
+        name = name if len(name) <= room else "…" + name[len(name) - room + 1:]
+        print(f"  {share:6.1%}  {coloured(f'{bar:<{width // 3}}', 33)}  {indent}{name}")
 
 
 def main():
@@ -86,8 +100,9 @@ def main():
             graph = get(url, "/api/flamegraph", service=hottest["service"],
                         name=hottest["span_name"])
             route = plain(f"{hottest['service']} {hottest['span_name']}")
+            measured = "CPU" if ":cpu:" in graph["type"] else "wall time"
             print(f"\nThe flame graph of the hottest route, {coloured(route, 1)}: "
-                  f"{duration(graph['total'])} CPU\n")
+                  f"{duration(graph['total'])} {measured}\n")
             print_graph(graph, width)
     except (OSError, KeyError, ValueError):
         return 1

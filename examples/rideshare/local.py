@@ -136,9 +136,10 @@ def run(seconds, data):
     end(load)
     rides = int((load.log.read_text().split() or ["0"])[-1])    # empty: it ended before it began
     end(*services)
+    patience = interrupts
     print("the last spans wait for their profiles, up to half a minute; Ctrl-C ends that",
           flush=True)
-    wait(lambda: len(summary.read_rides(data)) >= rides, DECIDING, patience=interrupts)
+    wait(lambda: len(summary.read_rides(data)) >= rides, DECIDING, patience)
     codes = end(*sidecars)
     print(f"\n{rides} rides ordered. What left spanlink, in {data}:\n\n{summary.table(data)}")
     for sidecar, code in zip(sidecars, codes):
@@ -158,6 +159,7 @@ def main():
     finally:
         for process in Process.started:
             process.child.kill()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)    # Python restores the default as it exits
 
 
 if __name__ == "__main__":

@@ -1,14 +1,39 @@
 /* The flame graph of a span as text (exporters/debug/debug.h). */
 #include "exporters/debug/debug.h"
 
+#include "lib/base/shown.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Also the output of tools/show_sample.py: keep the two alike. */
-enum { LINES = 16, LEAST_PERCENT = 2, WIDTH = 100, BAR = WIDTH / 3, MAX_INDENT = 8 };
+enum {
+    LINES = 16,
+    LEAST_PERCENT = 2,
+    FOLDED = 3, /* so many calls behind one another, of which each makes the next, are one line */
+    WIDTH = 100,
+    BAR = WIDTH / 3,
+    MAX_INDENT = 8
+};
 
 enum { CALLS_MIN = 16 };
 
-static const char block[] = "\xe2\x96\x88"; /* U+2588 */
+static const char block[] = "\xe2\x96\x88";    /* U+2588 */
+static const char ellipsis[] = "\xe2\x80\xa6"; /* U+2026 */
+
+void function_name_copy(struct view name, char text[FUNCTION_NAME_SIZE])
+{
+    size_t most = FUNCTION_NAME_SIZE - sizeof ellipsis;
+    if (name.size < FUNCTION_NAME_SIZE) {
+        shown_copy(name, text, FUNCTION_NAME_SIZE);
+        return;
+    }
+    name.data += name.size - most;
+    for (name.size = most; name.size && (*name.data & 0xc0) == 0x80; name.size--)
+        name.data++;
+    memcpy(text, ellipsis, sizeof ellipsis);
+    shown_copy(name, text + sizeof ellipsis - 1, FUNCTION_NAME_SIZE - sizeof ellipsis + 1);
+}
 
 /* FNV-1a of a name, beginning with the hash of its caller's path. */
 static uint64_t path_of(uint64_t path, struct view name)
@@ -66,7 +91,7 @@ static bool find_call(struct call_tree *tree, struct call_room *room, uint16_t *
         return false;
     struct call *call = &tree->calls[tree->count];
     *call = (struct call){.path = path, .parent = *at};
-    shown_text(name.size ? name : VIEW("(unknown)"), call->name, sizeof call->name);
+    function_name_copy(name.size ? name : VIEW("(unknown)"), call->name);
     *at = tree->count++;
     return true;
 }
@@ -81,6 +106,7 @@ void call_tree_add(struct call_tree *tree, struct call_room *room, const struct 
         continue;
     tree->calls[at].samples = capped_sum(tree->calls[at].samples, stack->samples);
     tree->calls[at].cpu_ns = capped_sum(tree->calls[at].cpu_ns, stack->cpu_ns);
+    tree->calls[at].wall_ns = capped_sum(tree->calls[at].wall_ns, stack->wall_ns);
 }
 
 /* ---- drawing ---- */
@@ -97,11 +123,13 @@ struct drawing {
 static void add_up(struct drawing *drawing)
 {
     const struct call *calls = drawing->tree->calls;
-    bool timed = false;
+    bool cpu = false, wall = false;
+    for (size_t i = 0; i < drawing->tree->count; i++) {
+        cpu |= calls[i].cpu_ns > 0;
+        wall |= calls[i].wall_ns > 0;
+    }
     for (size_t i = 0; i < drawing->tree->count; i++)
-        timed |= calls[i].cpu_ns > 0;
-    for (size_t i = 0; i < drawing->tree->count; i++)
-        drawing->totals[i] = timed ? calls[i].cpu_ns : calls[i].samples;
+        drawing->totals[i] = cpu ? calls[i].cpu_ns : wall ? calls[i].wall_ns : calls[i].samples;
     for (size_t i = drawing->tree->count; i-- > 1;)
         drawing->totals[calls[i].parent] =
             capped_sum(drawing->totals[calls[i].parent], drawing->totals[i]);
@@ -123,27 +151,76 @@ static void add_callees(struct drawing *drawing, uint16_t caller, uint16_t depth
     }
 }
 
-/* Size of the text's front that occupies so many columns. */
-static int front_size(const char *text, int columns)
+static bool is_drawn(const struct drawing *drawing, uint16_t call)
 {
-    int size = 0;
-    for (; text[size]; size++)
-        if (((unsigned char)text[size] & 0xc0) != 0x80 && columns-- == 0)
-            break;
-    return size;
+    return (double)drawing->totals[call] >= (double)drawing->totals[0] * LEAST_PERCENT / 100;
+}
+
+/* The only callee that is drawn of a call that took next to nothing itself; 0: there are more, or
+ * none. */
+static uint16_t only_callee(const struct drawing *drawing, uint16_t caller)
+{
+    uint16_t only = 0;
+    for (uint16_t i = 1; i < drawing->tree->count; i++) {
+        if (drawing->tree->calls[i].parent != caller || !is_drawn(drawing, i))
+            continue;
+        if (only)
+            return 0;
+        only = i;
+    }
+    double rest = only ? (double)(drawing->totals[caller] - drawing->totals[only]) : 0;
+    return rest < (double)drawing->totals[0] * LEAST_PERCENT / 100 ? only : 0;
+}
+
+/* The end of a text, in which names differ, that occupies so many columns. */
+static const char *end_of(const char *text, int columns)
+{
+    const char *at = text + strlen(text);
+    while (at > text && columns > 0)
+        columns -= ((unsigned char)*--at & 0xc0) != 0x80;
+    return at;
+}
+
+static void write_line(double share, uint16_t depth, const char *name, struct bytes *out)
+{
+    int filled = (int)(share * BAR + 0.5), indent = (depth < MAX_INDENT ? depth : MAX_INDENT) * 2;
+    int columns = WIDTH - BAR - 12 - indent;
+    const char *end = end_of(name, columns);
+    bytes_printf(out, "  %5.1f%%  ", share * 100);
+    for (int i = 0; i < (filled ? filled : 1); i++)
+        bytes_append(out, block, sizeof block - 1);
+    bytes_printf(out, "%*s%s%s\n", BAR - (filled ? filled : 1) + 2 + indent, "",
+                 end > name ? ellipsis : "", end > name ? end_of(name, columns - 1) : name);
 }
 
 static void write_call(const struct drawing *drawing, uint16_t at, uint16_t depth,
                        struct bytes *out)
 {
     double share = (double)drawing->totals[at] / (double)drawing->totals[0];
-    int filled = (int)(share * BAR + 0.5), indent = (depth < MAX_INDENT ? depth : MAX_INDENT) * 2;
-    const char *name = drawing->tree->calls[at].name;
-    bytes_printf(out, "  %5.1f%%  ", share * 100);
-    for (int i = 0; i < (filled ? filled : 1); i++)
-        bytes_append(out, block, sizeof block - 1);
-    bytes_printf(out, "%*s%.*s\n", BAR - (filled ? filled : 1) + 2 + indent, "",
-                 front_size(name, WIDTH - BAR - 12 - indent), name);
+    write_line(share, depth, drawing->tree->calls[at].name, out);
+}
+
+/* Skips calls that only make the next one, if they are many, behind a call that was written; the
+ * last of the run is to be written. Returns the number of those skipped, and where it goes on. */
+static unsigned skip_run(const struct drawing *drawing, uint16_t *at)
+{
+    unsigned length = 0;
+    uint16_t end = *at;
+    for (uint16_t next; (next = only_callee(drawing, end)); end = next)
+        length++;
+    if (length <= FOLDED)
+        return 0;
+    *at = end;
+    return length - 1;
+}
+
+static void write_run(const struct drawing *drawing, unsigned skipped, uint16_t end, uint16_t depth,
+                      struct bytes *out)
+{
+    char text[32];
+    snprintf(text, sizeof text, "... %u frames ...", skipped);
+    write_line((double)drawing->totals[end] / (double)drawing->totals[0], depth, text, out);
+    write_call(drawing, end, depth + 1, out);
 }
 
 void call_tree_write(const struct call_tree *tree, struct bytes *out)
@@ -155,10 +232,13 @@ void call_tree_write(const struct call_tree *tree, struct bytes *out)
     for (int lines = 0; drawing.waiting && lines < LINES;) {
         uint16_t at = drawing.next[--drawing.waiting].call;
         uint16_t depth = drawing.next[drawing.waiting].depth;
-        if ((double)drawing.totals[at] < (double)drawing.totals[0] * LEAST_PERCENT / 100)
+        if (!is_drawn(&drawing, at))
             continue;
         write_call(&drawing, at, depth, out);
-        add_callees(&drawing, at, depth + 1);
-        lines++;
+        unsigned skipped = skip_run(&drawing, &at);
+        if (skipped)
+            write_run(&drawing, skipped, at, depth + 1, out);
+        add_callees(&drawing, at, skipped ? depth + 3 : depth + 1);
+        lines += skipped ? 3 : 1;
     }
 }

@@ -1,5 +1,7 @@
 #include "exporters/debug/debug.h"
 
+#include "lib/base/log.h"
+#include "lib/base/shown.h"
 #include "pipeline/delivery/delivery.h"
 
 #include <pthread.h>
@@ -45,6 +47,18 @@ static bool debug_open(void *instance, const struct env *env, char *error, size_
     return true;
 }
 
+/* The service that a profile is of; empty: not known. */
+static struct view service_of(const struct batch *batch)
+{
+    struct view service = {0};
+    if (batch->series) {
+        service = series_get(batch->series, VIEW("service_name"));
+        if (!service.size)
+            service = series_get(batch->series, VIEW("__name__"));
+    }
+    return service;
+}
+
 static void debug_write_line(const struct debug_exporter *self, const struct batch *batch,
                              struct bytes *out)
 {
@@ -52,13 +66,26 @@ static void debug_write_line(const struct debug_exporter *self, const struct bat
                  signal_items(batch->signal, batch->items), batch->payload->size);
     if (batch->series) {
         char name[NAME_SHOWN];
-        struct view service = series_get(batch->series, VIEW("service_name"));
-        if (!service.size)
-            service = series_get(batch->series, VIEW("__name__"));
-        shown_text(service, name, sizeof name);
+        shown_copy(service_of(batch), name, sizeof name);
         bytes_printf(out, " of %s", name);
     }
     bytes_append(out, "\n", 1);
+}
+
+/* Where the log has JSON lines, a text is one too, as the Collector's debug exporter writes it. */
+static void debug_write(struct debug_exporter *self, enum signal signal, const struct bytes *text)
+{
+    struct bytes json;
+    if (!text->size)
+        return;
+    const struct log_source source = {
+        .id = self->env->id, .kind = self->env->kind, .signal = signal_name(signal)};
+    bytes_init(&json, 2 * OUTPUT_CAP, NULL);
+    struct view line = bytes_view(text);
+    line.size -= line.data[line.size - 1] == '\n';
+    bool is_json = log_format_json(line, &source, &json);
+    output_write(&self->output, bytes_view(is_json ? &json : text));
+    bytes_release(&json);
 }
 
 static uint64_t debug_tick(void *instance, uint64_t now)
@@ -68,7 +95,7 @@ static uint64_t debug_tick(void *instance, uint64_t now)
     bytes_init(&text, OUTPUT_CAP, NULL);
     pthread_mutex_lock(&self->lock);
     uint64_t next = kept_traces_show(&self->traces, now, self->profiles, &text);
-    output_write(&self->output, bytes_view(&text));
+    debug_write(self, SIGNAL_TRACES, &text);
     pthread_mutex_unlock(&self->lock);
     bytes_release(&text);
     return next;
@@ -79,14 +106,14 @@ static void debug_read_profile(struct debug_exporter *self, const struct batch *
     struct view payload = buffer_view(batch->payload);
     switch (batch->encoding) {
     case BATCH_PPROF:
-        span_profiles_add(self->profiles, payload);
+        span_profiles_add(self->profiles, service_of(batch), payload);
         break;
     case BATCH_OTLP:
         span_profiles_add_otlp(self->profiles, payload);
         break;
     case BATCH_OPAQUE:
-        span_profiles_add_ingest(self->profiles, batch->opaque->query, batch->opaque->content_type,
-                                 payload);
+        span_profiles_add_ingest(self->profiles, service_of(batch), batch->opaque->query,
+                                 batch->opaque->content_type, payload);
         break;
     }
 }
@@ -105,7 +132,7 @@ static struct outcome debug_send(void *instance, struct batch *batch)
         kept_traces_add(&self->traces, buffer_view(batch->payload), now, self->profiles, &text);
     else
         debug_write_line(self, batch, &text);
-    output_write(&self->output, bytes_view(&text));
+    debug_write(self, batch->signal, &text);
     pthread_mutex_unlock(&self->lock);
     bytes_release(&text);
     if (detailed && batch->signal == SIGNAL_TRACES)

@@ -21,8 +21,8 @@ enum {
 
 /* A function called along one path from the root of the stacks. */
 struct call {
-    uint64_t path;            /* hash of the names along it */
-    uint64_t samples, cpu_ns; /* taken in it; call_tree_write adds up what it calls */
+    uint64_t path;                     /* hash of the names along it */
+    uint64_t samples, cpu_ns, wall_ns; /* taken in it; call_tree_write adds up what it calls */
     uint16_t parent;
     char name[FUNCTION_NAME_SIZE];
 };
@@ -36,10 +36,15 @@ struct call_tree {
 
 /* A stack that was sampled while a span ran. */
 struct span_stack {
-    uint64_t id, samples, cpu_ns;
+    uint64_t id, samples, cpu_ns, wall_ns;
+    bool times_cpu;                 /* its profile measures CPU time */
+    struct view service;            /* that its profile is of; empty: not known */
     struct view names[STACK_DEPTH]; /* leaf first */
     size_t count;
 };
+
+/* Copies a function's name as it may be shown; of a long one the end, where names differ. */
+void function_name_copy(struct view name, char text[FUNCTION_NAME_SIZE]);
 
 /* What all trees together may still take: bytes, and those of the budget. */
 struct call_room {
@@ -52,8 +57,9 @@ void call_tree_add(struct call_tree *tree, struct call_room *room, const struct 
 void call_tree_release(struct call_tree *tree, struct call_room *room);
 
 /* Writes a flame graph as text: a line for each call of at least 2 % of the whole, up to 16, each
- * with its share as a number and a bar, below its caller; the costlier first. By CPU time if there
- * is any, else by samples. */
+ * with its share as a number and a bar, below its caller; the costlier first. Calls behind one
+ * another of which each makes but the next are counted in one line. By CPU time if there
+ * is any, else by wall time, else by samples. */
 void call_tree_write(const struct call_tree *tree, struct bytes *out);
 
 /* Profile data of one span id. */
@@ -65,7 +71,9 @@ struct hot_function {
 struct span_profile {
     uint64_t id;
     uint64_t samples;
-    uint64_t cpu_ns;
+    uint64_t cpu_ns, wall_ns;
+    bool times_cpu;               /* some of its profiles measure CPU time */
+    char service[SPAN_NAME_SIZE]; /* that the last of its profiles was of; "": not known */
     struct hot_function hot[HOT_FUNCTIONS];
     struct call_tree tree;
     bool treeless; /* it gave its tree away */
@@ -76,11 +84,12 @@ struct span_profile {
 struct span_profiles;
 struct span_profiles *span_profiles_new(struct budget *budget); /* NULL: no memory */
 void span_profiles_free(struct span_profiles *profiles);
-void span_profiles_add(struct span_profiles *profiles, struct view pprof);
+/* service: that the profile is of; empty: not known. */
+void span_profiles_add(struct span_profiles *profiles, struct view service, struct view pprof);
 void span_profiles_add_otlp(struct span_profiles *profiles, struct view request);
 /* The same for a body of /ingest, of which JFR names spans. content_type NULL: none. */
-void span_profiles_add_ingest(struct span_profiles *profiles, const char *query,
-                              const char *content_type, struct view body);
+void span_profiles_add_ingest(struct span_profiles *profiles, struct view service,
+                              const char *query, const char *content_type, struct view body);
 void span_profiles_count(struct span_profiles *profiles, const struct span_stack *stack);
 const struct span_profile *span_profiles_get(const struct span_profiles *profiles, uint64_t id);
 
@@ -123,9 +132,5 @@ uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
 
 /* Writes a trace as an indented tree, then the flame graphs of its costliest linked spans. */
 void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, struct bytes *out);
-
-/* Copies a text for display on a terminal: truncated to size, control characters replaced,
- * NUL-terminated. */
-void shown_text(struct view text, char *out, size_t size);
 
 #endif

@@ -1,5 +1,7 @@
 /* What is kept for a trace that is not complete yet (exporters/debug/debug.h). */
 #include "exporters/debug/debug.h"
+
+#include "lib/base/shown.h"
 #include "lib/wire/otlp/otlp.h"
 
 #include <stdlib.h>
@@ -92,8 +94,8 @@ static void keep_span(struct kept_traces *traces, const struct otlp_span *span, 
                                .local_root = otlp_span_is_local_root(span)};
     if (span->profile_id.data)
         span_id_parse(span->profile_id, &kept->profile);
-    shown_text(span->name, kept->name, sizeof kept->name);
-    shown_text(service, kept->service, sizeof kept->service);
+    shown_copy(span->name, kept->name, sizeof kept->name);
+    shown_copy(service, kept->service, sizeof kept->service);
 }
 
 void kept_traces_add(struct kept_traces *traces, struct view request, uint64_t now,

@@ -5,6 +5,7 @@
 #include "lib/wire/jfr/jfr_labels.h"
 #include "lib/wire/jfr/jfr_parts.h"
 #include "lib/wire/jfr/jfr_stacks.h"
+#include "lib/wire/pprof/pprof_count.h"
 #include "lib/wire/pprof/pprof_stacks.h"
 #include "lib/wire/profiles/profiles_to_pprof.h"
 
@@ -23,10 +24,10 @@ static int type_index(const struct pprof *pprof, struct view type, struct view u
     return -1;
 }
 
-/* Indexes of a profile's values; -1: none. */
 struct columns {
-    int samples;
-    int cpu;
+    int cpu, wall; /* indexes of a profile's values; -1: none */
+    struct pprof_count count;
+    struct view service; /* that the profile is of */
 };
 
 static uint64_t value_at(const struct pprof_sample *sample, int column)
@@ -37,17 +38,21 @@ static uint64_t value_at(const struct pprof_sample *sample, int column)
 static void add_sample(struct span_profiles *profiles, const struct pprof_stacks *stacks,
                        const struct columns *columns, const struct pprof_sample *sample)
 {
-    int64_t period = stacks->pprof->period;
-    uint64_t samples = value_at(sample, columns->samples);
-    struct span_stack stack = {.cpu_ns = value_at(sample, columns->cpu)};
+    bool stated = columns->count.column >= 0 && !columns->count.period;
+    uint64_t samples = pprof_count_samples(&columns->count, sample);
+    struct span_stack stack = {
+        .cpu_ns = value_at(sample, columns->cpu),
+        .wall_ns = value_at(sample, columns->wall),
+        .times_cpu = columns->cpu >= 0,
+        .service = columns->service,
+    };
     uint32_t frames[STACK_DEPTH];
-    bool cut;
-    if (columns->samples < 0 && period > 0)
-        samples = stack.cpu_ns / (uint64_t)period;
-    if ((!samples && !stack.cpu_ns) || !sample->span_id.data ||
+    bool cut = false;
+    if ((!(stated && samples) && !stack.cpu_ns && !stack.wall_ns) || !sample->span_id.data ||
         !span_id_parse(sample->span_id, &stack.id))
         return;
-    stack.samples = samples ? samples : 1;
+    /* Of OTLP, wall time alone: its samples were counted in another profile. */
+    stack.samples = stated || stack.cpu_ns ? samples : 0;
     stack.count = pprof_stacks_read(stacks, sample, frames, STACK_DEPTH, &cut);
     for (size_t i = 0; i < stack.count; i++)
         stack.names[i] =
@@ -55,7 +60,7 @@ static void add_sample(struct span_profiles *profiles, const struct pprof_stacks
     span_profiles_count(profiles, &stack);
 }
 
-void span_profiles_add(struct span_profiles *profiles, struct view raw)
+void span_profiles_add(struct span_profiles *profiles, struct view service, struct view raw)
 {
     struct arena arena;
     struct pprof pprof;
@@ -64,8 +69,9 @@ void span_profiles_add(struct span_profiles *profiles, struct view raw)
     struct pprof_sample sample;
     arena_init(&arena, INDEX_CAP);
     if (pprof_open(&pprof, raw, &arena, &fault) && pprof_stacks_open(&stacks, &pprof, &arena)) {
-        struct columns columns = {type_index(&pprof, VIEW("samples"), VIEW("count")),
-                                  type_index(&pprof, VIEW("cpu"), VIEW("nanoseconds"))};
+        struct columns columns = {type_index(&pprof, VIEW("cpu"), VIEW("nanoseconds")),
+                                  type_index(&pprof, VIEW("wall"), VIEW("nanoseconds")),
+                                  pprof_count_of(&pprof), service};
         struct proto_scan scan = pprof_samples(&pprof);
         while (pprof_next_sample(&pprof, &scan, &sample))
             add_sample(profiles, &stacks, &columns, &sample);
@@ -98,7 +104,8 @@ void span_profiles_add_otlp(struct span_profiles *profiles, struct view request)
     while (good) {
         if (profiles_to_pprof_next(&conversion, &part, &pprof, &reason)) {
             if (!is_repeated_time(series_get(part.series, VIEW("__name__")), &times_seen))
-                span_profiles_add(profiles, bytes_view(&pprof));
+                span_profiles_add(profiles, series_get(part.series, VIEW("service_name")),
+                                  bytes_view(&pprof));
             series_unref(part.series);
         } else if (!reason) {
             break;
@@ -153,6 +160,8 @@ static void add_event(struct span_profiles *profiles, struct reading_jfr *readin
         return;
     stack->samples = event->samples;
     stack->cpu_ns = event->counts_cpu ? event->samples * reading->period : 0;
+    stack->wall_ns = event->counts_wall ? event->samples * reading->period : 0;
+    stack->times_cpu = event->counts_cpu;
     stack->count = jfr_stacks_read(&reading->stacks, event, reading->frames, STACK_DEPTH);
     for (size_t i = 0; i < stack->count; i++) {
         const struct jfr_stack_frame *frame = &reading->frames[i];
@@ -178,8 +187,8 @@ static void add_recording(struct span_profiles *profiles, struct reading_jfr *re
         add_event(profiles, reading, &event);
 }
 
-void span_profiles_add_ingest(struct span_profiles *profiles, const char *query,
-                              const char *content_type, struct view body)
+void span_profiles_add_ingest(struct span_profiles *profiles, struct view service,
+                              const char *query, const char *content_type, struct view body)
 {
     char format[16] = "";
     struct arena arena;
@@ -190,6 +199,7 @@ void span_profiles_add_ingest(struct span_profiles *profiles, const char *query,
     struct reading_jfr *reading = arena_alloc(&arena, sizeof *reading);
     if (reading) {
         reading->period = period_of(query);
+        reading->stack.service = service;
         if (jfr_parts_open(&reading->parts, content_type, body, NULL))
             add_recording(profiles, reading, &arena);
         jfr_parts_release(&reading->parts);

@@ -1,6 +1,8 @@
 /* The profiles of spans, kept for their traces (exporters/debug/debug.h). */
 #include "exporters/debug/debug.h"
 
+#include "lib/base/shown.h"
+
 #include <stdlib.h>
 
 enum { SLOTS = 1024, BUCKETS = 2048, TREES_CAP = 4 << 20 };
@@ -82,7 +84,7 @@ static void count_function(struct span_profile *slot, struct view name, uint64_t
 {
     struct hot_function *least = &slot->hot[0];
     char text[FUNCTION_NAME_SIZE] = "";
-    shown_text(name, text, sizeof text);
+    function_name_copy(name, text);
     for (size_t i = 0; i < HOT_FUNCTIONS; i++) {
         if (strcmp(slot->hot[i].name, text) == 0) {
             slot->hot[i].samples += samples;
@@ -116,6 +118,9 @@ void span_profiles_count(struct span_profiles *profiles, const struct span_stack
         slot = insert(profiles, stack->id);
     slot->samples += stack->samples;
     slot->cpu_ns += stack->cpu_ns;
+    slot->wall_ns += stack->wall_ns;
+    slot->times_cpu |= stack->times_cpu;
+    shown_copy(stack->service, slot->service, sizeof slot->service);
     count_function(slot, stack->count ? stack->names[0] : VIEW(""), stack->samples);
     while (profiles->room.left < CALLS_MAX * sizeof(struct call) &&
            drop_oldest_tree(profiles, slot))

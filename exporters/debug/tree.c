@@ -28,9 +28,21 @@ static void write_hot(const struct span_profile *profile, struct bytes *out)
     struct hot_function hot[HOT_FUNCTIONS];
     memcpy(hot, profile->hot, sizeof hot);
     qsort(hot, HOT_FUNCTIONS, sizeof *hot, by_samples);
-    for (int i = 0; i < SHOWN_FUNCTIONS && hot[i].samples; i++)
+    for (int i = 0; i < SHOWN_FUNCTIONS && hot[i].samples && profile->samples; i++)
         bytes_printf(out, "%s%s %u%%", i ? ", " : ": ", *hot[i].name ? hot[i].name : "?",
                      (unsigned)(hot[i].samples * 100 / profile->samples));
+}
+
+static void write_samples(const struct span_profile *profile, struct bytes *out)
+{
+    bytes_printf(out, "%llu sample%s", (unsigned long long)profile->samples,
+                 profile->samples == 1 ? "" : "s");
+}
+
+/* Whether samples of a span came under another service name, so that it is not linked. */
+static bool names_differ(const struct kept_span *span, const struct span_profile *profile)
+{
+    return profile && *profile->service && strcmp(profile->service, span->service) != 0;
 }
 
 static void tree_write_profile(const struct kept_span *span, const struct span_profiles *profiles,
@@ -42,13 +54,18 @@ static void tree_write_profile(const struct kept_span *span, const struct span_p
         return;
     span_id_format(span->profile, id);
     bytes_printf(out, "   profile %.16s", id);
-    if (!profile || !profile->samples)
+    if (!profile || (!profile->samples && !profile->wall_ns))
         return;
-    bytes_printf(out, ", %llu sample%s, ", (unsigned long long)profile->samples,
-                 profile->samples == 1 ? "" : "s");
-    write_duration(profile->cpu_ns, out);
-    bytes_printf(out, " CPU");
+    bytes_append(out, ", ", 2);
+    write_samples(profile, out);
+    if (profile->times_cpu || profile->wall_ns) {
+        bytes_append(out, ", ", 2);
+        write_duration(profile->times_cpu ? profile->cpu_ns : profile->wall_ns, out);
+        bytes_printf(out, profile->times_cpu ? " CPU" : " wall time only");
+    }
     write_hot(profile, out);
+    if (names_differ(span, profile))
+        bytes_printf(out, "; not linked, since the profile is of service %s", profile->service);
 }
 
 /* UTF-8 continuation bytes occupy no column. */
@@ -97,18 +114,22 @@ static bool has_parent(const struct kept_trace *trace, const struct kept_span *s
     return false;
 }
 
-static size_t count_linked(const struct kept_trace *trace)
+static size_t count_linked(const struct kept_trace *trace, const struct span_profiles *profiles)
 {
     size_t linked = 0;
-    for (size_t i = 0; i < trace->count; i++)
-        linked += trace->spans[i].profile != 0;
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct kept_span *span = &trace->spans[i];
+        linked += span->profile && !names_differ(span, span_profiles_get(profiles, span->profile));
+    }
     return linked;
 }
 
-/* Whether a's graph comes before b's: that of more CPU time, or of more samples. */
+/* Whether a's graph comes before b's: that of more CPU time, else wall time, else samples. */
 static bool is_costlier(const struct span_profile *a, const struct span_profile *b)
 {
-    return a->cpu_ns != b->cpu_ns ? a->cpu_ns > b->cpu_ns : a->samples > b->samples;
+    if (a->cpu_ns != b->cpu_ns)
+        return a->cpu_ns > b->cpu_ns;
+    return a->wall_ns != b->wall_ns ? a->wall_ns > b->wall_ns : a->samples > b->samples;
 }
 
 static bool is_among(const struct span_profile *const *list, size_t count,
@@ -150,13 +171,14 @@ static void write_graphs(const struct kept_trace *trace, const struct span_profi
             break;
         shown[count] = span_profiles_get(profiles, span->profile);
         bytes_printf(out, "\n  The flame graph of %s: ", span->name);
-        if (shown[count]->cpu_ns) {
-            write_duration(shown[count]->cpu_ns, out);
-            bytes_printf(out, " CPU\n\n");
+        const struct span_profile *profile = shown[count];
+        if (profile->cpu_ns || profile->wall_ns) {
+            write_duration(profile->cpu_ns ? profile->cpu_ns : profile->wall_ns, out);
+            bytes_printf(out, profile->cpu_ns ? " CPU" : " wall time");
         } else {
-            bytes_printf(out, "%llu sample%s\n\n", (unsigned long long)shown[count]->samples,
-                         shown[count]->samples == 1 ? "" : "s");
+            write_samples(profile, out);
         }
+        bytes_append(out, "\n\n", 2);
         call_tree_write(&shown[count]->tree, out);
     }
     if (count)
@@ -170,7 +192,7 @@ void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, 
         bytes_printf(out, "%02x", trace->id[i]);
     size_t total = trace->count + trace->omitted;
     bytes_printf(out, "  %s  %zu span%s, %zu linked\n", trace->spans[0].service, total,
-                 total == 1 ? "" : "s", count_linked(trace));
+                 total == 1 ? "" : "s", count_linked(trace, profiles));
     qsort(trace->spans, trace->count, sizeof *trace->spans, by_start);
     for (size_t i = 0; i < trace->count; i++)
         if (!has_parent(trace, &trace->spans[i]))

@@ -1,9 +1,11 @@
 #include "exporters/kafka/kafka.h"
 
+#include "exporters/kafka/producer.h"
 #include "lib/base/log.h"
 #include "pipeline/native_record.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,9 +87,10 @@ static const struct key keys[] = {
                "resource attribute with the topic for that resource's data"),
     KEY_GROUP(struct kafka_exporter, produce, struct kafka_produce, "producer", produce_keys,
               "how records are produced"),
-    KEY_DURATION(struct kafka_exporter, timeout, "timeout", "30s", 0,
-                 "time limit of one attempt, in which the client itself retries without making "
-                 "duplicates; 0: none"),
+    KEY_DURATION(struct kafka_exporter, timeout, "timeout", "0s", 0,
+                 "time limit of one attempt, in which the client itself retries in order and "
+                 "without making duplicates; 0: none, or 30s if a client waits or "
+                 "retry_on_failure ends"),
     KEY_GROUP(struct kafka_exporter, delivery.queue, struct queue_settings, "sending_queue",
               queue_keys, "queue of requests for the brokers"),
     KEY_GROUP(struct kafka_exporter, delivery.retry, struct retry_settings, "retry_on_failure",
@@ -232,16 +235,15 @@ static void kafka_places(const void *config, place_visit_fn *visit, void *ctx)
 static void kafka_rehearse(const void *config, struct key_report *report)
 {
     const struct kafka_exporter *self = config;
-    struct kafka_peer peer = {.id = "kafka"};
-    struct tls_material *material;
+    struct kafka_peer peer;
     char error[512];
-    rd_kafka_conf_t *conf = kafka_conf_new(&self->kafka, &peer, &material, error, sizeof error);
-    if (!conf) {
+    kafka_peer_init(&peer, "kafka", NULL);
+    rd_kafka_conf_t *conf = kafka_conf_new(&self->kafka, &peer, error, sizeof error);
+    if (conf)
+        rdkafka.conf_destroy(conf);
+    else
         key_report_sentence(report, error);
-        return;
-    }
-    rdkafka.conf_destroy(conf);
-    tls_material_unref(material);
+    kafka_peer_release(&peer);
 }
 
 static bool kafka_open(void *instance, const struct env *env, char *error, size_t error_size)
@@ -281,9 +283,10 @@ struct attempt {
     struct batch *batch;
     struct progress *progress;
     struct records records;
+    struct arena arena; /* of the records' texts */
     size_t limit;
     struct outcome again; /* why some records must be sent again; OK: none must */
-    bool smaller;         /* a broker takes only smaller records */
+    bool remake;          /* a broker refuses records as they are: they must be made again */
 };
 
 static bool is_finished(const struct progress_mark *mark, size_t i)
@@ -309,19 +312,32 @@ static void refuse(struct attempt *attempt, const struct record *record, struct 
     attempt->progress->refusal = why;
 }
 
-/* A broker's own limit is below ours: all records get smaller from now on. */
+/* The topic's own limit is below ours: halves the size of all records from now on. */
 static void lower_limit(struct attempt *attempt, const struct record *record)
 {
     struct kafka_exporter *self = attempt->self;
     size_t limit = attempt->limit / 2;
     size_t current = attempt->limit;
-    attempt->smaller = true;
+    attempt->remake = true;
     if (!atomic_compare_exchange_strong(&self->record_bytes, &current, limit))
         return;
     producer_resize(self->producer);
-    log_warn("%s: a broker refuses records of %zu bytes, sending at most %zu from now on; set "
+    env_warn(self->env,
+             "a broker refuses records of %zu bytes, sending at most %zu from now on; set "
              "producer.max_message_bytes to the topic's max.message.bytes",
-             self->env->id, record->value.size, limit);
+             record->value.size, limit);
+}
+
+/* A broker with message.timestamp.before.max.ms or after.max.ms: records get the time at which they
+ * are sent. */
+static void stop_dating(struct attempt *attempt, const struct record *record)
+{
+    attempt->remake = true;
+    if (!atomic_exchange(&attempt->self->undated, true))
+        env_warn(attempt->self->env,
+                 "a broker refuses the time of a record of topic %s (message.timestamp."
+                 "before.max.ms or after.max.ms); records are dated when they are sent from now on",
+                 record->topic);
 }
 
 /* Whether smaller records can be made of it: a metric's points cannot be divided, for example. */
@@ -347,6 +363,10 @@ static void note_result(struct attempt *attempt, size_t i)
         lower_limit(attempt, record);
         return;
     }
+    if (record->result == RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP && record->dated) {
+        stop_dating(attempt, record);
+        return;
+    }
     if (outcome.verdict == VERDICT_RETRY) {
         attempt->again = outcome;
         return;
@@ -356,34 +376,24 @@ static void note_result(struct attempt *attempt, size_t i)
     } else {
         attempt->progress->delivered = true;
         atomic_fetch_add(&attempt->self->records, 1);
+        atomic_fetch_add(&attempt->self->bytes, record->value.size);
         atomic_fetch_add(&attempt->self->record_parts, *record->part != '\0');
     }
     finish(attempt->progress, i);
 }
 
-/* Sends the next records at once. */
-static void send_window(struct attempt *attempt)
+/* Makes the batch's records, as the settings want them now. Other than OK: nothing may be sent. */
+static struct outcome attempt_make(struct attempt *attempt)
 {
-    struct progress *progress = attempt->progress;
-    struct record *window[WINDOW];
-    size_t first = progress->mark.items, count = 0;
-    for (size_t i = first; i < attempt->records.count && i < first + WINDOW; i++) {
-        struct record *record = &attempt->records.all[i];
-        if (!is_finished(&progress->mark, i) && record->result == RD_KAFKA_RESP_ERR_NO_ERROR)
-            window[count++] = record;
-    }
-    producer_send(attempt->self->producer, window, count);
-    for (size_t i = first; i < attempt->records.count && i < first + WINDOW; i++)
-        if (!is_finished(&progress->mark, i))
-            note_result(attempt, i);
-    progress_mark_settle(&progress->mark);
-}
-
-static struct outcome send_records(struct attempt *attempt)
-{
+    struct kafka_exporter *self = attempt->self;
     struct progress *progress = attempt->progress;
     attempt->again = OUTCOME_OK;
-    attempt->smaller = false;
+    attempt->remake = false;
+    attempt->limit = atomic_load(&self->record_bytes);
+    struct outcome outcome =
+        records_of(self, attempt->batch, attempt->limit, &attempt->records, &attempt->arena);
+    if (outcome.verdict != VERDICT_OK)
+        return outcome;
     /* What is finished counts only while the batch is divided in the same way. */
     if (progress->part_bytes != attempt->limit) {
         progress->mark = (struct progress_mark){0};
@@ -391,13 +401,55 @@ static struct outcome send_records(struct attempt *attempt)
     }
     progress->part_bytes = attempt->limit;
     progress->in_parts = attempt->records.count > WINDOW;
-    while (progress->mark.items < attempt->records.count && !attempt->smaller &&
-           attempt->again.verdict == VERDICT_OK)
-        send_window(attempt);
-    return attempt->again;
+    return outcome;
 }
 
-/* What a broker complains about explains more than a timeout. */
+static void attempt_release(struct attempt *attempt)
+{
+    records_release(&attempt->records);
+    arena_release(&attempt->arena);
+}
+
+/* Sets the next records to send together, at most WINDOW; returns how many there are. */
+static size_t window_of(const struct attempt *attempt, struct record **window)
+{
+    const struct progress_mark *mark = &attempt->progress->mark;
+    size_t first = mark->items, count = 0;
+    for (size_t i = first; i < attempt->records.count && i < first + WINDOW; i++) {
+        struct record *record = &attempt->records.all[i];
+        if (!is_finished(mark, i) && record->result == RD_KAFKA_RESP_ERR_NO_ERROR)
+            window[count++] = record;
+    }
+    return count;
+}
+
+static void note_window(struct attempt *attempt)
+{
+    struct progress_mark *mark = &attempt->progress->mark;
+    size_t first = mark->items;
+    for (size_t i = first; i < attempt->records.count && i < first + WINDOW; i++)
+        if (!is_finished(mark, i))
+            note_result(attempt, i);
+    progress_mark_settle(mark);
+}
+
+/* Whether records are left that can be sent now, as they are. */
+static bool has_more(const struct attempt *attempt)
+{
+    return attempt->progress->mark.items < attempt->records.count && !attempt->remake &&
+           attempt->again.verdict == VERDICT_OK;
+}
+
+static void send_records(struct attempt *attempt)
+{
+    struct record *window[WINDOW];
+    while (has_more(attempt)) {
+        producer_send(attempt->self->producer, window, window_of(attempt, window));
+        note_window(attempt);
+    }
+}
+
+/* A broker's complaint explains more than a timeout does. */
 static struct outcome explained(struct kafka_exporter *self, struct outcome outcome)
 {
     char trouble[KAFKA_TROUBLE_SIZE];
@@ -425,18 +477,53 @@ static struct outcome kafka_send_on(void *instance, struct batch *batch, struct 
 {
     struct kafka_exporter *self = instance;
     struct attempt attempt = {.self = self, .batch = batch, .progress = progress};
-    struct arena arena;
     struct outcome outcome;
-    arena_init(&arena, ARENA_CAP);
+    arena_init(&attempt.arena, ARENA_CAP);
     do {
-        attempt.limit = atomic_load(&self->record_bytes);
-        outcome = records_of(self, batch, attempt.limit, &attempt.records, &arena);
+        outcome = attempt_make(&attempt);
         if (outcome.verdict == VERDICT_OK)
             send_records(&attempt);
-        records_release(&attempt.records);
-        arena_release(&arena);
-    } while (outcome.verdict == VERDICT_OK && attempt.smaller && !atomic_load(&self->aborted));
+        attempt_release(&attempt);
+    } while (outcome.verdict == VERDICT_OK && attempt.remake && !atomic_load(&self->aborted));
     return outcome.verdict == VERDICT_OK ? attempt_outcome(&attempt) : outcome;
+}
+
+/* Sends the first window of all batches; those that it was not enough for are not finished. */
+static void send_windows(struct attempt *attempts, struct joint_send *sends, size_t count)
+{
+    struct kafka_exporter *self = attempts->self;
+    struct record **windows = reallocarray(NULL, count * WINDOW, sizeof *windows);
+    size_t total = 0;
+    for (size_t i = 0; windows && i < count; i++)
+        if (!sends[i].finished)
+            total += window_of(&attempts[i], windows + total);
+    if (total > 0)
+        producer_send(self->producer, windows, total);
+    for (size_t i = 0; windows && i < count; i++) {
+        if (sends[i].finished)
+            continue;
+        note_window(&attempts[i]);
+        sends[i].finished = !attempts[i].remake && !has_more(&attempts[i]);
+        sends[i].outcome = attempt_outcome(&attempts[i]);
+    }
+    free(windows);
+}
+
+static void kafka_send_together(void *instance, struct joint_send *sends, size_t count)
+{
+    struct attempt *attempts = calloc(count, sizeof *attempts);
+    for (size_t i = 0; attempts && i < count; i++) {
+        attempts[i] = (struct attempt){
+            .self = instance, .batch = sends[i].batch, .progress = sends[i].progress};
+        arena_init(&attempts[i].arena, ARENA_CAP);
+        sends[i].outcome = attempt_make(&attempts[i]);
+        sends[i].finished = sends[i].outcome.verdict != VERDICT_OK;
+    }
+    if (attempts)
+        send_windows(attempts, sends, count);
+    for (size_t i = 0; attempts && i < count; i++)
+        attempt_release(&attempts[i]);
+    free(attempts);
 }
 
 static struct outcome kafka_send(void *instance, struct batch *batch)
@@ -450,18 +537,36 @@ static bool kafka_probe(void *instance, enum signal signal, struct probe_result 
     struct kafka_exporter *self = instance;
     *result = (struct probe_result){.key = "brokers"};
     snprintf(result->where, sizeof result->where, "%s", self->kafka.brokers.items[0]);
-    return producer_probe(self->producer, kafka_topic(self, signal), result->text,
-                          sizeof result->text);
+    return producer_probe(self->producer, signal, result->text, sizeof result->text);
 }
 
 static void kafka_explain(void *instance, struct bytes *out)
 {
     struct kafka_exporter *self = instance;
-    bytes_printf(out, "%s: records %llu, parts of larger values %llu, refused for good %llu\n",
-                 self->env->id, (unsigned long long)atomic_load(&self->records),
-                 (unsigned long long)atomic_load(&self->record_parts),
-                 (unsigned long long)atomic_load(&self->records_refused));
+    bytes_printf(out,
+                 "%s: records %" PRIu64 " (%" PRIu64 " bytes), parts of larger values %" PRIu64
+                 ", refused for good %" PRIu64 ", under way %" PRIu64 "; %" PRIu64
+                 " errors of brokers\n",
+                 self->env->id, atomic_load(&self->records), atomic_load(&self->bytes),
+                 atomic_load(&self->record_parts), atomic_load(&self->records_refused),
+                 atomic_load(&self->under_way), atomic_load(&self->peer.errors));
 }
+
+static const struct metric metrics[] = {
+    METRIC_FIELD(struct kafka_exporter, records, "spanlink_kafka_sent_records", METRIC_COUNTER,
+                 METRIC_BASIC, "{records}", "Records that the brokers acknowledged."),
+    METRIC_FIELD(struct kafka_exporter, bytes, "spanlink_kafka_sent_bytes", METRIC_COUNTER,
+                 METRIC_BASIC, "By", "Bytes of their values, before compression."),
+    METRIC_FIELD(struct kafka_exporter, records_refused, "spanlink_kafka_refused_records",
+                 METRIC_COUNTER, METRIC_BASIC, "{records}",
+                 "Records that a broker refused for good; dropped."),
+    METRIC_FIELD(struct kafka_exporter, under_way, "spanlink_kafka_records_under_way", METRIC_GAUGE,
+                 METRIC_BASIC, "{records}", "Records that wait for a broker's acknowledgement."),
+    METRIC_FIELD(struct kafka_exporter, peer.errors, "spanlink_kafka_broker_errors", METRIC_COUNTER,
+                 METRIC_BASIC, "{errors}",
+                 "Complaints of brokers, and connections that failed or were closed."),
+    METRIC_END,
+};
 
 static const struct delivery *kafka_delivery(const void *instance)
 {
@@ -470,7 +575,7 @@ static const struct delivery *kafka_delivery(const void *instance)
 
 const struct component exporter_kafka = {
     .type = "kafka",
-    .text = "records to Apache Kafka: OTLP, and profiles as they came",
+    .text = "records to Apache Kafka: OTLP, and profiles as received",
     .stability = "beta",
     .kind = COMPONENT_EXPORTER,
     .signals = SIGNALS_ALL,
@@ -483,9 +588,11 @@ const struct component exporter_kafka = {
     .open = kafka_open,
     .send = kafka_send,
     .send_on = kafka_send_on,
+    .send_together = kafka_send_together,
     .probe = kafka_probe,
     .abort = kafka_abort,
     .delivery = kafka_delivery,
     .explain = kafka_explain,
+    .metrics = metrics,
     .close = kafka_close,
 };

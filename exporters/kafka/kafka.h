@@ -4,6 +4,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/kafka/kafka_settings.h"
+#include "lib/kafka/kafka_topic.h"
 #include "pipeline/component.h"
 #include "pipeline/delivery/delivery.h"
 
@@ -56,9 +57,12 @@ struct kafka_exporter {
     char own_source[256];        /* resolved */
     _Atomic size_t record_bytes; /* size limit of a record's value, key and headers */
     _Atomic bool aborted;
+    _Atomic bool undated; /* a broker refuses records with the time at which they were accepted */
     struct producer *producer;
+    struct kafka_topic_match match; /* of probes */
 
-    _Atomic uint64_t records, record_parts, records_refused;
+    _Atomic uint64_t records, bytes, record_parts, records_refused;
+    _Atomic uint64_t under_way; /* records that librdkafka has */
 };
 
 /* The settings of a signal with their defaults. */
@@ -107,6 +111,7 @@ struct record {
     uint32_t items; /* that are lost with it */
     char part[48];  /* header spanlink.part; "": none */
     bool native;
+    bool dated;                 /* sent with the time at which it was accepted */
     bool divisible;             /* smaller records can be made of it */
     struct flight *flight;      /* the send that waits for it */
     rd_kafka_resp_err_t result; /* once it landed */
@@ -127,23 +132,5 @@ void records_release(struct records *records);
 /* Bytes that a record takes beside its value: key, headers and their lengths. */
 size_t record_overhead(const struct kafka_exporter *self, const struct batch *batch,
                        struct view key, bool native);
-
-/* ---- the client (producer.c) ---- */
-
-/* NULL: error is a sentence. */
-struct producer *producer_new(struct kafka_exporter *self, char *error, size_t error_size);
-void producer_free(struct producer *producer); /* may be NULL */
-
-/* Sends records of which `skip` is false and waits until each has its result. Any thread. */
-void producer_send(struct producer *producer, struct record *const *records, size_t count);
-
-/* Makes the client again with the instance's record_bytes, after all sends. Any thread. */
-void producer_resize(struct producer *producer);
-
-/* All sends end at once, also later ones. */
-void producer_abort(struct producer *producer);
-
-/* Asks the brokers whether a topic exists. False: text says what is wrong. Blocks. */
-bool producer_probe(struct producer *producer, const char *topic, char *text, size_t size);
 
 #endif

@@ -1,18 +1,30 @@
-/* librdkafka's producer, and sends that wait for acknowledgements. */
-#include "exporters/kafka/kafka.h"
+#include "exporters/kafka/producer.h"
 
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "pipeline/native_record.h"
 
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { POLL_MS = 500, PROBE_MS = 5000, VALUES = 8, DAY_MS = 24 * 3600 * 1000 };
+enum {
+    POLL_MS = 500,
+    MISSING_MS = 2000, /* how long a topic may be missing until records of it fail */
+    VALUES = 8,
+    DAY_MS = 24 * 3600 * 1000
+};
 
-/* After a fatal error the client is replaced: it can send nothing any more. */
+#define ATTEMPT_TIMEOUT_NS (30 * NS_PER_S)
+
+/* How long an outdated client may still deliver what it has. */
+#define OUTDATED_NS (5 * NS_PER_S)
+
+/* The client is replaced after a fatal error, when it cannot send, and when the TLS files have
+ * changed. */
 struct producer {
     struct kafka_exporter *self;
     pthread_rwlock_t lock; /* guards client; a send holds it for reading */
@@ -21,13 +33,15 @@ struct producer {
     bool started;
     _Atomic bool stopping;
     _Atomic bool aborted;
+    _Atomic uint64_t outdated; /* since when the TLS files differ from the client's, mono; 0: they
+                                  do not */
 };
 
-/* Records on their way, of one send. */
+/* The records of one send. */
 struct flight {
-    pthread_mutex_t mutex;
-    pthread_cond_t landed;
-    size_t waiting;
+    struct kafka_exporter *self;
+    _Atomic size_t waiting;
+    sem_t landed; /* posted once, by the last one */
 };
 
 /* ---- the client ---- */
@@ -35,25 +49,44 @@ struct flight {
 static void land(struct record *record, rd_kafka_resp_err_t result)
 {
     struct flight *flight = record->flight;
-    pthread_mutex_lock(&flight->mutex);
+    atomic_fetch_sub_explicit(&flight->self->under_way, 1, memory_order_relaxed);
     record->result = result;
-    if (--flight->waiting == 0)
-        pthread_cond_signal(&flight->landed);
-    pthread_mutex_unlock(&flight->mutex);
+    if (atomic_fetch_sub(&flight->waiting, 1) == 1)
+        sem_post(&flight->landed);
+}
+
+/* Purged records of an outdated client are sent again by the next one. */
+static rd_kafka_resp_err_t result_of(const struct producer *producer, rd_kafka_resp_err_t code)
+{
+    bool purged =
+        code == RD_KAFKA_RESP_ERR__PURGE_QUEUE || code == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT;
+    return purged && !atomic_load(&producer->aborted) ? RD_KAFKA_RESP_ERR__MSG_TIMED_OUT : code;
 }
 
 static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, void *opaque)
 {
+    const struct kafka_exporter *self = ((struct kafka_peer *)opaque)->owner;
     (void)client;
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
         kafka_peer_works(opaque);
-    land(message->_private, message->err);
+    land(message->_private, result_of(self->producer, message->err));
 }
 
-/* All records get their result, an error. */
+/* Makes the client report all records as purged. */
 static void purge(rd_kafka_t *client)
 {
     rdkafka.purge(client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+}
+
+/* Notices changed TLS files. The next send replaces the client when all others have ended, so what
+ * it could not deliver in time must fail, to be sent again. */
+static void look_for_new_files(struct producer *producer)
+{
+    uint64_t now = clock_mono(&clock_system), since = atomic_load(&producer->outdated);
+    if (!since && kafka_peer_is_outdated(&producer->self->peer))
+        atomic_store(&producer->outdated, now);
+    if (since && now > since + OUTDATED_NS)
+        purge(producer->client);
 }
 
 static void *serve(void *ctx)
@@ -63,8 +96,21 @@ static void *serve(void *ctx)
         rdkafka.poll(producer->client, POLL_MS);
         if (atomic_load(&producer->aborted))
             purge(producer->client);
+        look_for_new_files(producer);
     }
     return NULL;
+}
+
+/* 0: none. An attempt that never ends keeps the records of an outage in order, since librdkafka
+ * sends what it has in order; it must end if a client waits or retries do. */
+static uint64_t attempt_timeout(const struct kafka_exporter *self)
+{
+    const struct delivery *delivery = &self->delivery;
+    bool waits = !delivery->queue.enabled || delivery->queue.wait_for_result;
+    bool ends = !delivery->retry.enabled || delivery->retry.max_elapsed_time;
+    if (self->timeout == 0 && (waits || ends))
+        return ATTEMPT_TIMEOUT_NS;
+    return self->timeout;
 }
 
 static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf, char *error,
@@ -74,7 +120,8 @@ static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf
     static const char *const codecs[] = {"none", "gzip", "snappy", "lz4", "zstd"};
     const struct kafka_produce *produce = &self->produce;
     int64_t bytes = (int64_t)atomic_load(&self->record_bytes);
-    int64_t timeout = self->timeout ? kafka_ms(self->timeout, 1000, DAY_MS) : 0;
+    uint64_t attempt = attempt_timeout(self);
+    int64_t timeout = attempt ? kafka_ms(attempt, 1000, DAY_MS) : 0;
     int64_t request = timeout ? timeout / 3 : 10000;
     bool all = strcmp(acks[produce->required_acks], "all") == 0;
     kafka_conf_set(conf, "acks", acks[produce->required_acks], error, size);
@@ -88,11 +135,11 @@ static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf
         kafka_conf_set_int(conf, "batch.num.messages", produce->flush_max_messages, error, size);
     kafka_conf_set_int(conf, "linger.ms", kafka_ms(produce->linger, 0, 900000), error, size);
     kafka_conf_set_int(conf, "message.timeout.ms", timeout, error, size);
-    /* One broker that hangs must not take all of the attempt. */
+    /* A broker that hangs must not use up the attempt. */
     request = request < 1000 ? 1000 : request > 30000 ? 30000 : request;
     kafka_conf_set_int(conf, "request.timeout.ms", request, error, size);
     kafka_conf_set_int(conf, "socket.timeout.ms", request, error, size);
-    kafka_conf_set_int(conf, "topic.metadata.propagation.max.ms", request, error, size);
+    kafka_conf_set_int(conf, "topic.metadata.propagation.max.ms", MISSING_MS, error, size);
     kafka_conf_set_int(conf, "reconnect.backoff.max.ms", 5000, error, size);
     /* The memory is the pipeline's: records are not copied. */
     kafka_conf_set_int(conf, "queue.buffering.max.kbytes", INT32_MAX, error, size);
@@ -101,16 +148,16 @@ static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf
 static bool client_start(struct producer *producer, char *error, size_t size)
 {
     struct kafka_exporter *self = producer->self;
-    struct tls_material *material;
-    rd_kafka_conf_t *conf = kafka_conf_new(&self->kafka, &self->peer, &material, error, size);
+    rd_kafka_conf_t *conf = kafka_conf_new(&self->kafka, &self->peer, error, size);
     if (!conf)
         return false;
     rdkafka.conf_set_dr_msg_cb(conf, delivered);
     set_produce(self, conf, error, size);
-    producer->client = kafka_client_new(RD_KAFKA_PRODUCER, conf, material, error, size);
+    producer->client = kafka_client_new(RD_KAFKA_PRODUCER, conf, error, size);
     if (!producer->client)
         return false;
     atomic_store(&producer->stopping, false);
+    atomic_store(&producer->outdated, 0);
     producer->started = pthread_create(&producer->thread, NULL, serve, producer) == 0;
     if (!producer->started)
         snprintf(error, size, "cannot start a thread");
@@ -175,7 +222,7 @@ static bool add_header(void *ctx, const char *name, struct view value)
                               (ssize_t)value.size) == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/* The sender's metadata that this exporter was asked to pass on. */
+/* The sender's metadata named in include_metadata_keys. */
 static void add_metadata(const struct kafka_exporter *self, const struct record *record,
                          rd_kafka_headers_t *headers)
 {
@@ -221,6 +268,11 @@ static rd_kafka_resp_err_t produce(struct producer *producer, struct record *rec
         values[n++] = (rd_kafka_vu_t){
             .vtype = RD_KAFKA_VTYPE_KEY,
             .u.mem = {.ptr = (void *)(uintptr_t)record->key.data, .size = record->key.size}};
+    record->dated = record->batch->recorded &&
+                    !atomic_load_explicit(&producer->self->undated, memory_order_relaxed);
+    if (record->dated)
+        values[n++] = (rd_kafka_vu_t){.vtype = RD_KAFKA_VTYPE_TIMESTAMP,
+                                      .u.i64 = (int64_t)(record->batch->recorded / NS_PER_MS)};
     if (headers)
         values[n++] = (rd_kafka_vu_t){.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers};
     rd_kafka_error_t *error = rdkafka.produceva(producer->client, values, n);
@@ -239,18 +291,21 @@ static void client_again(struct producer *producer)
     char text[512];
     client_stop(producer);
     if (!client_start(producer, text, sizeof text))
-        log_error("%s: %s", producer->self->env->id, text);
+        env_error(producer->self->env, "%s", text);
 }
 
-/* Replaces a client that can send nothing any more, or that could not be started before. */
+/* Replaces a client that failed for good, that could not be started, or that is outdated. */
 static void replace_client(struct producer *producer)
 {
     char text[256];
     pthread_rwlock_wrlock(&producer->lock);
     bool fatal = producer->client && rdkafka.fatal_error(producer->client, text, sizeof text);
+    bool outdated = atomic_load(&producer->outdated);
     if (fatal)
-        log_warn("%s: starting a new producer after: %s", producer->self->env->id, text);
-    if (!atomic_load(&producer->aborted) && (fatal || !producer->client))
+        env_warn(producer->self->env, "starting a new producer after: %s", text);
+    else if (outdated)
+        env_info(producer->self->env, "starting a new producer with the new TLS files");
+    if (!atomic_load(&producer->aborted) && (fatal || outdated || !producer->client))
         client_again(producer);
     pthread_rwlock_unlock(&producer->lock);
 }
@@ -265,10 +320,10 @@ void producer_resize(struct producer *producer)
 
 static bool fly(struct producer *producer, struct record *const *records, size_t count)
 {
-    struct flight flight = {.waiting = count};
+    struct flight flight = {.self = producer->self, .waiting = count};
     char text[8];
-    pthread_mutex_init(&flight.mutex, NULL);
-    pthread_cond_init(&flight.landed, NULL);
+    sem_init(&flight.landed, 0, 0);
+    atomic_fetch_add_explicit(&producer->self->under_way, count, memory_order_relaxed);
     for (size_t i = 0; i < count; i++) {
         records[i]->flight = &flight;
         rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR__PURGE_QUEUE;
@@ -277,33 +332,30 @@ static bool fly(struct producer *producer, struct record *const *records, size_t
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
             land(records[i], code);
     }
-    pthread_mutex_lock(&flight.mutex);
-    while (flight.waiting)
-        pthread_cond_wait(&flight.landed, &flight.mutex);
-    pthread_mutex_unlock(&flight.mutex);
-    pthread_cond_destroy(&flight.landed);
-    pthread_mutex_destroy(&flight.mutex);
+    while (count > 0 && sem_wait(&flight.landed) != 0)
+        continue; /* interrupted */
+    sem_destroy(&flight.landed);
     return producer->client &&
            rdkafka.fatal_error(producer->client, text, sizeof text) == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/* librdkafka keeps such an error of a topic until it asks about it again, every
- * metadata.refresh_interval; what was granted or created meanwhile would go unnoticed. */
+/* librdkafka keeps these errors of a topic until it asks again, every metadata.refresh_interval.
+ * Asks now, to notice rights and topics that were added meanwhile. */
 static void ask_again(struct producer *producer, struct record *const *records, size_t count)
 {
-    const struct rd_kafka_metadata *metadata;
     bool due = false;
     for (size_t i = 0; i < count; i++)
         due |= records[i]->result == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
                records[i]->result == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
                records[i]->result == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
-    if (due && rdkafka.metadata(producer->client, 0, NULL, &metadata, PROBE_MS) ==
-                   RD_KAFKA_RESP_ERR_NO_ERROR)
-        rdkafka.metadata_destroy(metadata);
+    if (due)
+        kafka_topic_refresh(producer->client);
 }
 
 void producer_send(struct producer *producer, struct record *const *records, size_t count)
 {
+    if (atomic_load(&producer->outdated))
+        replace_client(producer);
     pthread_rwlock_rdlock(&producer->lock);
     bool usable = fly(producer, records, count);
     if (usable)
@@ -326,33 +378,20 @@ void producer_abort(struct producer *producer)
 
 /* ---- probe ---- */
 
-/* All topics are listed, because asking for one may create it. */
-bool producer_probe(struct producer *producer, const char *topic, char *text, size_t size)
+bool producer_probe(struct producer *producer, enum signal signal, char *text, size_t size)
 {
-    const struct rd_kafka_metadata *metadata;
+    struct kafka_exporter *self = producer->self;
+    const char *topic = kafka_topic(self, signal);
     pthread_rwlock_rdlock(&producer->lock);
-    rd_kafka_resp_err_t code =
-        producer->client ? rdkafka.metadata(producer->client, 1, NULL, &metadata, PROBE_MS)
-                         : RD_KAFKA_RESP_ERR__STATE;
-    pthread_rwlock_unlock(&producer->lock);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        kafka_peer_trouble(&producer->self->peer, text, size);
-        if (!*text)
-            snprintf(text, size, "no broker answers: %s", rdkafka.err2str(code));
-        return false;
+    int partitions = producer->client
+                         ? kafka_topic_partitions(producer->client, &self->peer, topic, text, size)
+                         : 0;
+    bool good = partitions > 0;
+    if (good && kafka_key_of(self, signal) == KAFKA_KEY_PROCESS) {
+        good = kafka_topic_matches(&self->match, topic, partitions, text, size);
+        if (good && kafka_topic_has_append_time(producer->client, topic))
+            snprintf(text, size, KAFKA_APPEND_TIME, topic);
     }
-    const struct rd_kafka_metadata_topic *found = NULL;
-    for (int i = 0; i < metadata->topic_cnt; i++)
-        if (strcmp(metadata->topics[i].topic, topic) == 0)
-            found = &metadata->topics[i];
-    bool good = found && found->err == RD_KAFKA_RESP_ERR_NO_ERROR;
-    if (found && !good)
-        snprintf(text, size, "topic %s: %s", topic, rdkafka.err2str(found->err));
-    else if (!found)
-        snprintf(text, size,
-                 "topic %s does not exist, or this user may not see it; brokers with "
-                 "auto.create.topics.enable create it when the first record arrives",
-                 topic);
-    rdkafka.metadata_destroy(metadata);
+    pthread_rwlock_unlock(&producer->lock);
     return good;
 }

@@ -4,6 +4,7 @@
 #include "lib/net/http/dial.h"
 #include "lib/wire/http/grpc_frame.h"
 #include "lib/wire/http/status.h"
+#include "pipeline/batch_veto.h"
 #include "pipeline/component.h"
 #include "pipeline/delivery/delivery.h"
 
@@ -234,10 +235,8 @@ static struct outcome read_failure(const struct http_reply *reply)
 
 static struct outcome otlp_grpc_read_reply(const struct http_reply *reply)
 {
-    if (reply->status == 0 && reply->unsendable)
-        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", reply->error);
     if (reply->status == 0)
-        return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s", reply->error);
+        return http_reply_failure(reply);
     if (reply->grpc_status == GRPC_OK)
         return read_success(reply);
     if (reply->grpc_status > 0)
@@ -259,9 +258,9 @@ static bool call(struct otlp_grpc_exporter *self, const struct batch *batch,
     struct message message;
     bool encoded = encode_message(self, batch->payload, &message);
     if (encoded)
-        http_client_post_pieces(self->http, self->urls[batch->signal], headers,
-                                fill_headers(self, batch, headers),
-                                (struct pieces){message.runs, message.run_count}, reply);
+        http_client_post_pieces(
+            self->http, self->urls[batch->signal], headers, fill_headers(self, batch, headers),
+            (struct pieces){message.runs, message.run_count}, batch_veto(batch), reply);
     message_release(&message);
     return encoded;
 }

@@ -6,6 +6,7 @@
 #include "lib/wire/json/otlp_json.h"
 #include "lib/wire/json/reply_json.h"
 #include "lib/wire/proto/text.h"
+#include "pipeline/batch_veto.h"
 #include "pipeline/component.h"
 #include "pipeline/delivery/delivery.h"
 
@@ -260,10 +261,8 @@ static struct outcome otlp_http_read_reply(const struct http_reply *reply)
 {
     char text[128];
     uint64_t wait;
-    if (reply->status == 0 && reply->unsendable)
-        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", reply->error);
     if (reply->status == 0)
-        return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s", reply->error);
+        return http_reply_failure(reply);
     struct outcome outcome = status_from_http(reply->status);
     if (outcome.verdict == VERDICT_OK)
         return read_success(reply);
@@ -282,9 +281,9 @@ static bool post(struct otlp_http_exporter *self, const struct batch *batch,
     struct body body;
     bool encoded = encode_body(self, batch, &body);
     if (encoded)
-        http_client_post_pieces(self->http, self->urls[batch->signal], headers,
-                                fill_headers(self, batch, headers),
-                                (struct pieces){body.runs, body.run_count}, reply);
+        http_client_post_pieces(
+            self->http, self->urls[batch->signal], headers, fill_headers(self, batch, headers),
+            (struct pieces){body.runs, body.run_count}, batch_veto(batch), reply);
     body_release(&body);
     return encoded;
 }

@@ -49,10 +49,8 @@ static bool is_passing(long status)
 struct outcome push_outcome(const struct http_reply *reply)
 {
     struct outcome outcome = {.verdict = VERDICT_REJECT, .cause = refusal(reply)};
-    if (reply->status == 0 && reply->unsendable)
-        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", reply->error);
     if (reply->status == 0)
-        return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s", reply->error);
+        return http_reply_failure(reply);
     if (reply->status / 100 == 2)
         return OUTCOME_OK;
     if (reply->status == 429 && body_says(reply, "larger than configured max")) {

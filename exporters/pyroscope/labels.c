@@ -97,8 +97,9 @@ static struct series *labels_shorten(struct pyroscope_exporter *self, const stru
     if (count == series->count)
         return NULL;
     if (atomic_fetch_add(&self->labels_cut, series->count - count) == 0)
-        log_warn("%s: a series has more than max_labels (%lld) labels; the last ones are dropped",
-                 self->env->id, (long long)self->max_labels);
+        env_warn(self->env,
+                 "a series has more than max_labels (%lld) labels; the last ones are dropped",
+                 (long long)self->max_labels);
     return series_new(labels, count);
 }
 

@@ -1,6 +1,7 @@
 #include "exporters/pyroscope/pyroscope.h"
 
 #include "lib/net/http/dial.h"
+#include "pipeline/batch_veto.h"
 
 #include <stdlib.h>
 
@@ -96,12 +97,14 @@ struct outcome send_post(struct pyroscope_exporter *self, const struct batch *ba
     }
     if (sender)
         count = client_sender(&self->client, headers, count, sender->tenant, sender->authorization);
-    http_client_post(self->http, post->url, headers, count, body, &reply);
+    http_client_post_pieces(self->http, post->url, headers, count, (struct pieces){&body, 1},
+                            batch_veto(batch), &reply);
     struct outcome outcome = meaning(&reply);
     post->status = reply.status;
     http_reply_release(&reply);
     bytes_release(&packed);
-    if (outcome.verdict == VERDICT_RETRY && closed_by_age(self, post->time_ns))
+    if (outcome.verdict == VERDICT_RETRY && outcome.cause != CAUSE_REVOKED &&
+        closed_by_age(self, post->time_ns))
         return outcome_of(VERDICT_REJECT, CAUSE_UNAVAILABLE,
                           "older than the hour that Pyroscope accepts, not retried after: %.100s",
                           outcome.text);

@@ -116,13 +116,6 @@ static bool read_users(const struct basicauth *self, struct view file, struct ht
     return good;
 }
 
-static struct view basicauth_trimmed(struct view text)
-{
-    while (text.size && strchr(" \t\r\n", text.data[text.size - 1]))
-        text.size--;
-    return text;
-}
-
 /* Reads a file if it changed; *why is "" if there is nothing to report. */
 static bool basicauth_look_at(struct watched_text *watched, uint64_t now, struct bytes *content,
                               char *why, size_t why_size)
@@ -137,7 +130,7 @@ static bool basicauth_look_at(struct watched_text *watched, uint64_t now, struct
     case WATCHED_READ:
         break;
     }
-    if (basicauth_trimmed(bytes_view(content)).size == 0) {
+    if (view_trim_end(bytes_view(content), VIEW(" \t\r\n")).size == 0) {
         snprintf(why, why_size, "%s is empty", watched->file.path);
         return false;
     }
@@ -179,9 +172,9 @@ static void keep_users_fresh(struct basicauth *self)
 {
     char error[512] = "";
     if (refresh_users(self, error, sizeof error))
-        log_info("%s: %s reloaded", self->env->id, self->htpasswd.file);
+        env_info(self->env, "%s reloaded", self->htpasswd.file);
     else if (*error)
-        log_error("%s: keeping the previous users: %s", self->env->id, error);
+        env_error(self->env, "keeping the previous users: %s", error);
 }
 
 /* Returns the file's text without its line end; points into the file's content. */
@@ -194,9 +187,9 @@ static struct view fresh_text(struct basicauth *self, struct watched_text *watch
     bool changed =
         basicauth_look_at(watched, clock_mono(self->env->clock), &content, error, error_size);
     if (changed && had)
-        log_info("%s: %s reloaded", self->env->id, watched->file.path);
+        env_info(self->env, "%s reloaded", watched->file.path);
     bytes_release(&content);
-    return basicauth_trimmed(bytes_view(&watched->text));
+    return view_trim_end(bytes_view(&watched->text), VIEW(" \t\r\n"));
 }
 
 /* ---- servers ---- */
@@ -342,7 +335,7 @@ static bool basicauth_give(void *ctx, struct bytes *value)
     bool good = write_credentials(self, value, error, sizeof error);
     pthread_mutex_unlock(&self->mutex);
     if (*error && good)
-        log_error("%s: keeping the previous credentials: %s", self->env->id, error);
+        env_error(self->env, "keeping the previous credentials: %s", error);
     return good;
 }
 

@@ -8,18 +8,11 @@
 
 enum { CREDENTIALS_MAX = 16 << 10 };
 
-static int compare_names(struct view a, struct view b)
-{
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size ? memcmp(a.data, b.data, size) : 0;
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 /* Users of one name keep the order of their lines. */
 static int compare_users(const void *a, const void *b)
 {
     const struct htpasswd_user *left = a, *right = b;
-    int order = compare_names(left->name, right->name);
+    int order = view_order(left->name, right->name);
     return order ? order : (left->hash > right->hash) - (left->hash < right->hash);
 }
 
@@ -122,7 +115,7 @@ const struct htpasswd_user *htpasswd_find(const struct htpasswd *htpasswd, struc
     size_t low = 0, high = htpasswd->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = compare_names(htpasswd->users[middle].name, name);
+        int order = view_order(htpasswd->users[middle].name, name);
         if (order == 0)
             return &htpasswd->users[middle];
         if (order < 0)
@@ -139,9 +132,7 @@ bool basic_credentials(const char *value, struct bytes *out, struct view *user,
     bytes_init(out, CREDENTIALS_MAX, NULL);
     if (!value || strncasecmp(value, "Basic ", 6) != 0)
         return false;
-    struct view text = view_of(value + 6 + strspn(value + 6, " "));
-    while (text.size && text.data[text.size - 1] == ' ')
-        text.size--;
+    struct view text = view_trim(view_of(value + 6), VIEW(" "));
     if (base64_decode(text, out) != BASE64_OK || out->size == 0)
         return false;
     const uint8_t *end = out->data + out->size;

@@ -130,9 +130,9 @@ static void keep_fresh(struct bearertokenauth *self)
     if (!*self->filename)
         return;
     if (refresh(self, error, sizeof error))
-        log_info("%s: %s reloaded", self->env->id, self->filename);
+        env_info(self->env, "%s reloaded", self->filename);
     else if (*error)
-        log_error("%s: keeping the previous tokens: %s", self->env->id, error);
+        env_error(self->env, "keeping the previous tokens: %s", error);
 }
 
 static enum auth_result bearertokenauth_look(void *ctx, const char *value)
@@ -197,7 +197,7 @@ static bool bearertokenauth_open(void *instance, const struct env *env, char *er
         return false;
     }
     if (*self->filename && (*self->token || self->list.count))
-        log_warn("%s: filename is given, so token and tokens are ignored", env->id);
+        env_warn(env, "filename is given, so token and tokens are ignored");
     bool good = *self->filename ? refresh(self, why, sizeof why)
                                 : read_own(self, &self->tokens, why, sizeof why);
     if (!good)

@@ -4,17 +4,6 @@
 #include <stdlib.h>
 #include <strings.h>
 
-static struct view tokens_trimmed(struct view text)
-{
-    while (text.size && memchr(" \t\r\n", text.data[0], 4)) {
-        text.data++;
-        text.size--;
-    }
-    while (text.size && memchr(" \t\r\n", text.data[text.size - 1], 4))
-        text.size--;
-    return text;
-}
-
 /* Whether a header's value may contain it. */
 static bool is_legal(struct view token)
 {
@@ -37,7 +26,7 @@ static bool read_lines(struct tokens *tokens, const uint8_t key[DIGEST_KEY_SIZE]
     for (unsigned number = 1; text.size; number++) {
         const uint8_t *end = memchr(text.data, '\n', text.size);
         struct view line = end ? view_between(text.data, end) : text;
-        struct view token = tokens_trimmed(line);
+        struct view token = view_trim(line, VIEW(" \t\r\n"));
         text.data += line.size + (end != NULL);
         text.size -= line.size + (end != NULL);
         if (!is_legal(token)) {
@@ -95,6 +84,6 @@ bool token_of(const char *value, const char *scheme, struct view *token)
     size_t size = strlen(scheme);
     if (size && (strncasecmp(value, scheme, size) != 0 || value[size] != ' '))
         return false;
-    *token = tokens_trimmed(view_of(value + size));
+    *token = view_trim(view_of(value + size), VIEW(" \t\r\n"));
     return token->size > 0;
 }

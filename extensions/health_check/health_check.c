@@ -172,15 +172,17 @@ static void tell_pod(const struct health_check *self)
         (strcasecmp(endpoint.host, "localhost") != 0 && strcmp(endpoint.host, "::1") != 0 &&
          strncmp(endpoint.host, "127.", 4) != 0))
         return;
-    log_info("%s: %s cannot be reached by httpGet probes, which use the pod's address: listen "
+    env_info(self->env,
+             "%s cannot be reached by httpGet probes, which use the pod's address: listen "
              "on ${env:POD_IP}:%s, or probe with exec: spanlink health",
-             self->env->id, self->pages.endpoint, endpoint.service);
+             self->pages.endpoint, endpoint.service);
 }
 
 static bool health_check_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct health_check *self = instance;
     const struct page_server_use use = {.id = env->id,
+                                        .kind = env->kind,
                                         .yields = &env->yields,
                                         .what = "health checks",
                                         .handler = health_check_handle,

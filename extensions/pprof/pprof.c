@@ -24,7 +24,7 @@ static bool pprof_open(void *instance, const struct env *env, char *error, size_
     (void)instance;
     (void)error;
     (void)error_size;
-    log_info("%s: accepted; there is no Go runtime to profile", env->id);
+    env_info(env, "accepted; there is no Go runtime to profile");
     return true;
 }
 

@@ -14,32 +14,33 @@ static void put_default(void *ctx, const struct runtime_default *found)
     json_close(json, '}');
 }
 
+static void write_config(void *ctx, struct json *json)
+{
+    struct status *self = ctx;
+    struct bytes yaml;
+    bytes_init(&yaml, CONFIG_MAX, NULL);
+    runtime_config(self->env->runtime, &yaml);
+    json_open(json, NULL, '{');
+    json_text(json, "yaml", bytes_view(&yaml));
+    json_open(json, "defaults", '[');
+    runtime_defaults(self->env->runtime, put_default, json);
+    json_close(json, ']');
+    json_close(json, '}');
+    bytes_release(&yaml);
+}
+
 void config_answer(struct status *self, struct http_request *request)
 {
-    char error[ANSWER_ERROR];
-    struct bytes yaml, out;
-    if (!answer_parameters(http_request_query(request), (const struct parameter[]){{0}}, error)) {
-        answer_error(request, 400, error);
-        return;
-    }
-    bytes_init(&yaml, CONFIG_MAX, self->env->budget);
-    bytes_init(&out, ANSWER_MAX, self->env->budget);
-    runtime_config(self->env->runtime, &yaml);
-    struct json json = json_begin(&out);
-    json_open(&json, NULL, '{');
-    json_text(&json, "yaml", bytes_view(&yaml));
-    json_open(&json, "defaults", '[');
-    runtime_defaults(self->env->runtime, put_default, &json);
-    json_close(&json, ']');
-    json_close(&json, '}');
-    bytes_release(&yaml);
-    answer_json(request, &json);
+    if (answer_has_none(request))
+        answer_surely(request, &self->small_answers, ANSWER_MAX, write_config, self);
 }
 
 /* GET /docs/{kind}s/{type}: a component's keys as text. */
 void docs_answer(struct status *self, struct http_request *request, const char *path)
 {
     struct bytes text;
+    if (!answer_has_none(request))
+        return;
     bytes_init(&text, CONFIG_MAX, self->env->budget);
     if (components_describe(path, &text)) {
         answer_headers(request, true);

@@ -63,10 +63,10 @@ struct cost_query {
     uint64_t first, last; /* steps since 1970 */
 };
 
-/* A route and its CPU time in the requested steps. */
+/* A route and its sums in the time asked for. */
 struct cost_row {
     const struct known_route *route;
-    double cpu_ns;
+    uint64_t cpu_ns, wall_ns, samples, spans, linked;
 };
 
 static bool read_query(struct cost_query *query, const char *text, uint64_t now, char *error)
@@ -80,29 +80,40 @@ static bool read_query(struct cost_query *query, const char *text, uint64_t now,
     uint64_t last = now / KNOWN_SERIES_STEP, from = 0, to = now;
     if (!answer_parameters(text, list, error))
         return false;
-    if ((*query->from && !answer_time(query->from, now, &from)) ||
-        (*query->to && !answer_time(query->to, now, &to))) {
-        snprintf(error, ANSWER_ERROR,
-                 "from, to: expected unix nanoseconds, or a duration before now such as -5m");
+    if (!answer_range(query->from, query->to, now, &from, &to, error))
         return false;
-    }
+    to -= to > from; /* up to it, so that ranges behind one another share no step */
     query->last = to / KNOWN_SERIES_STEP < last ? to / KNOWN_SERIES_STEP : last;
     query->first = from / KNOWN_SERIES_STEP;
     if (query->first + KNOWN_SERIES <= last)
         query->first = last - KNOWN_SERIES + 1;
+    if (from > now)
+        query->last = query->first - 1; /* of the future there is nothing, not even a step */
+    else if (query->first > query->last)
+        query->first = query->last;
     return true;
 }
 
 /* Without `from` and `to`, everything since the start counts, including what is older than the
  * steps. */
-static double cpu_of(const struct cost_query *query, const struct known_route *route)
+static struct cost_row row_of(const struct cost_query *query, const struct known_route *route)
 {
-    double sum = 0;
+    struct cost_row row = {route,          route->cpu_ns, route->wall_ns,
+                           route->samples, route->spans,  route->linked};
     if (!*query->from && !*query->to)
-        return (double)route->cpu_ns;
-    for (uint64_t i = query->first; i <= query->last; i++)
-        sum += known_route_cpu(route, i);
-    return sum;
+        return row;
+    row = (struct cost_row){.route = route};
+    for (uint64_t i = query->first; i <= query->last; i++) {
+        const struct known_route_step *step = known_route_step(route, i);
+        if (!step)
+            continue;
+        row.cpu_ns += step->cpu_ns;
+        row.wall_ns += step->wall_ns;
+        row.samples += step->samples;
+        row.spans += step->spans;
+        row.linked += step->linked;
+    }
+    return row;
 }
 
 static int by_cpu(const void *a, const void *b)
@@ -117,12 +128,11 @@ static size_t choose_rows(const struct cost_query *query, const struct known *kn
     size_t count = 0;
     for (size_t i = 0; i < known->route_count; i++) {
         const struct known_route *route = &known->routes[i];
-        double cpu_ns = cpu_of(query, route);
-        bool empty = route->spans == 0 && route->samples == 0;
-        if (empty ||
+        struct cost_row row = row_of(query, route);
+        if ((row.spans == 0 && row.samples == 0 && row.cpu_ns == 0) ||
             (*query->service && !view_eq(view_of(query->service), service_name(known, route))))
             continue;
-        rows[count++] = (struct cost_row){route, cpu_ns};
+        rows[count++] = row;
     }
     qsort(rows, count, sizeof *rows, by_cpu);
     return count;
@@ -135,13 +145,45 @@ static void put_route(const struct cost_query *query, const struct known *known,
     json_open(json, NULL, '{');
     json_text(json, "service", service_name(known, route));
     json_text(json, "span_name", names_get(&known->names, route->name));
-    json_double(json, "cpu_ns", row->cpu_ns);
-    json_number(json, "samples", route->samples);
-    json_number(json, "spans", route->spans);
-    json_number(json, "linked", route->linked);
+    json_number(json, "cpu_ns", row->cpu_ns);
+    json_bool(json, "cpu_known", known->services[route->service]->times_cpu);
+    json_number(json, "wall_ns", row->wall_ns);
+    json_number(json, "samples", row->samples);
+    json_number(json, "spans", row->spans);
+    json_number(json, "linked", row->linked);
     json_open(json, "series", '[');
-    for (uint64_t i = query->first; i <= query->last; i++)
-        json_double(json, NULL, known_route_cpu(route, i));
+    for (uint64_t i = query->first; i <= query->last; i++) {
+        const struct known_route_step *step = known_route_step(route, i);
+        json_number(json, NULL, step ? step->cpu_ns : 0);
+    }
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+struct cost_answer {
+    struct status *self;
+    const struct cost_query *query;
+    struct cost_row *rows; /* KNOWN_ROUTES */
+};
+
+static void write_cost(void *ctx, struct json *json)
+{
+    const struct cost_answer *answer = ctx;
+    const struct cost_query *query = answer->query;
+    struct status *self = answer->self;
+    json_open(json, NULL, '{');
+    json_time(json, "from_unix_nano", query->first * KNOWN_SERIES_STEP);
+    json_time(json, "to_unix_nano", (query->last + 1) * KNOWN_SERIES_STEP);
+    json_number(json, "step_ns", KNOWN_SERIES_STEP);
+    json_open(json, "routes", '[');
+    status_lock(self);
+    size_t count = choose_rows(query, &self->known, answer->rows);
+    for (size_t i = 0; i < count; i++) {
+        put_route(query, &self->known, &answer->rows[i], json);
+        status_unlock(self); /* lets the data threads in */
+        status_lock(self);
+    }
+    status_unlock(self);
     json_close(json, ']');
     json_close(json, '}');
 }
@@ -150,33 +192,14 @@ void cost_answer(struct status *self, struct http_request *request)
 {
     struct cost_query query;
     char error[ANSWER_ERROR];
-    struct bytes out;
     if (!read_query(&query, http_request_query(request), clock_wall(self->env->clock), error)) {
         answer_error(request, 400, error);
         return;
     }
-    struct cost_row *rows = calloc(KNOWN_ROUTES, sizeof *rows);
-    if (!rows) {
+    struct cost_answer answer = {self, &query, calloc(KNOWN_ROUTES, sizeof *answer.rows)};
+    if (answer.rows)
+        answer_surely(request, &self->small_answers, ANSWER_MAX, write_cost, &answer);
+    else
         answer_error(request, 503, "not enough memory for the response");
-        return;
-    }
-    bytes_init(&out, ANSWER_MAX, self->env->budget);
-    struct json json = json_begin(&out);
-    json_open(&json, NULL, '{');
-    json_time(&json, "from_unix_nano", query.first * KNOWN_SERIES_STEP);
-    json_time(&json, "to_unix_nano", (query.last + 1) * KNOWN_SERIES_STEP);
-    json_number(&json, "step_ns", KNOWN_SERIES_STEP);
-    json_open(&json, "routes", '[');
-    status_lock(self);
-    size_t count = choose_rows(&query, &self->known, rows);
-    for (size_t i = 0; i < count; i++) {
-        put_route(&query, &self->known, &rows[i], &json);
-        status_unlock(self); /* lets the data threads in */
-        status_lock(self);
-    }
-    status_unlock(self);
-    json_close(&json, ']');
-    json_close(&json, '}');
-    free(rows);
-    answer_json(request, &json);
+    free(answer.rows);
 }

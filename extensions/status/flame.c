@@ -1,7 +1,9 @@
-#include "extensions/status/flame.h"
+#include "extensions/status/flame_add.h"
 
 #include "extensions/status/left_out.h"
+#include "lib/base/clock.h"
 #include "lib/wire/otlp/otlp_span.h"
+#include "lib/wire/pprof/pprof_count.h"
 #include "lib/wire/pprof/pprof_stacks.h"
 #include "lib/wire/profiles/profiles_to_pprof.h"
 
@@ -14,6 +16,9 @@ enum { CAPACITY_MIN = 1024, DEEPEST = 1024, NAMES = 200000 };
 
 #define ARENA_MIN    ((size_t)1 << 20)
 #define DISCARD_STEP ((size_t)256 << 10)
+#define STATE_LIVES                                                                                \
+    (120 * NS_PER_S) /* two of the longest upload intervals of SDKs, Node's 60 s                   \
+                      */
 
 /* ---- the tree ---- */
 
@@ -80,6 +85,8 @@ static void flame_begin(struct flame *flame)
     if (flame->buckets)
         memset(flame->buckets, 0, flame->capacity * sizeof *flame->buckets);
     flame->samples = flame->start = flame->end = 0;
+    flame->profiles = flame->state_count = flame->newest_state = 0;
+    flame->current.counted = false;
 }
 
 void flame_init(struct flame *flame, const struct flame_filter *filter, struct budget *budget)
@@ -103,6 +110,8 @@ static void flame_free_filter(struct flame *flame)
     budget_give(flame->budget, flame->met ? flame->filter.id_count : 0);
     flame->met = NULL;
     flame_free_buckets(flame);
+    free(flame->added);
+    flame->added = NULL;
 }
 
 void flame_release(struct flame *flame)
@@ -181,6 +190,56 @@ static void flame_note_type(struct flame *flame, const char *type)
         snprintf(flame->types[flame->type_count++], FLAME_TYPE_SIZE, "%s", type);
 }
 
+/* Whether a type says what there is at a moment, rather than what happened during a window. */
+static bool is_state(const char *type)
+{
+    static const char *const states[] = {"inuse_space", "inuse_objects", "goroutine", "goroutines"};
+    const char *name = type, *second = type + strcspn(type, ":");
+    second += *second == ':';
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        size_t size = strlen(states[i]);
+        if ((strncmp(name, states[i], size) == 0 && name[size] == ':') ||
+            (strncmp(second, states[i], size) == 0 && second[size] == ':'))
+            return true;
+    }
+    return false;
+}
+
+void flame_begin_profile(struct flame *flame, uint64_t series, uint64_t arrived)
+{
+    flame->current.series = series;
+    flame->current.arrived = arrived;
+    flame->current.counted = false;
+}
+
+/* Whether the current profile is drawn as a state. */
+static bool flame_takes_state(struct flame *flame)
+{
+    if (!flame->newest_state)
+        flame->newest_state = flame->current.arrived;
+    if (flame->current.arrived + STATE_LIVES < flame->newest_state)
+        return false;
+    for (size_t i = 0; i < flame->state_count; i++)
+        if (flame->states[i] == flame->current.series)
+            return false;
+    if (flame->state_count == FLAME_STATES) {
+        flame->truncated = true;
+        return false;
+    }
+    flame->states[flame->state_count++] = flame->current.series;
+    return true;
+}
+
+/* Whether the current profile is drawn; counts it. */
+static bool flame_takes_profile(struct flame *flame)
+{
+    if (!flame->current.counted && flame->is_state && !flame_takes_state(flame))
+        return false;
+    flame->profiles += !flame->current.counted;
+    flame->current.counted = true;
+    return true;
+}
+
 bool flame_takes(struct flame *flame, const char *type)
 {
     int rank = flame_rank(type);
@@ -189,14 +248,16 @@ bool flame_takes(struct flame *flame, const char *type)
         if (strcmp(type, flame->filter.type) != 0)
             return false;
         snprintf(flame->type, sizeof flame->type, "%s", type);
-        return true;
+        flame->is_state = is_state(type);
+        return flame_takes_profile(flame);
     }
     if (rank > flame->rank) {
         flame->rank = rank;
         snprintf(flame->type, sizeof flame->type, "%s", type);
+        flame->is_state = is_state(type);
         flame_begin(flame);
     }
-    return strcmp(type, flame->type) == 0;
+    return strcmp(type, flame->type) == 0 && flame_takes_profile(flame);
 }
 
 void flame_unit(const struct flame *flame, char *type, char *unit, size_t size)
@@ -218,9 +279,9 @@ struct pprof_adding {
     struct pprof_stacks stacks;
     uint32_t *names; /* index into flame->names by string index; 0: not looked up yet */
     char types[PPROF_MAX_TYPES][FLAME_TYPE_SIZE];
-    int value, samples; /* columns; -1: none */
-    bool any;           /* a sample matched the filter */
-    bool by_period;     /* as in struct flame_source */
+    int value; /* column; -1: none */
+    struct pprof_count samples;
+    bool any; /* a sample matched the filter */
 };
 
 static void name_types(struct pprof_adding *adding, const struct flame_source *source,
@@ -234,14 +295,12 @@ static void name_types(struct pprof_adding *adding, const struct flame_source *s
         name = series_get(source->series, VIEW("__name__"));
     if (!name.size)
         name = VIEW("process_cpu");
-    adding->samples = -1;
+    adding->samples = pprof_count_of(pprof);
     for (size_t i = 0; i < pprof->type_count; i++) {
         const struct pprof_type *type = &pprof->types[i];
         snprintf(adding->types[i], FLAME_TYPE_SIZE, "%.*s:%.*s:%.*s:%.*s:%.*s", VIEW_ARG(name),
                  VIEW_ARG(type->type), VIEW_ARG(type->unit), VIEW_ARG(pprof->period_type.type),
                  VIEW_ARG(pprof->period_type.unit));
-        if (view_eq(type->type, VIEW("samples")) && view_eq(type->unit, VIEW("count")))
-            adding->samples = (int)i;
     }
 }
 
@@ -251,16 +310,10 @@ static void choose_column(struct pprof_adding *adding)
     struct flame *flame = adding->flame;
     adding->any = true;
     for (size_t i = 0; i < adding->pprof.type_count; i++)
-        flame_takes(flame, adding->types[i]);
-    for (size_t i = 0; i < adding->pprof.type_count; i++)
-        if (strcmp(adding->types[i], flame->type) == 0)
+        if (flame_takes(flame, adding->types[i]))
             adding->value = (int)i;
     if (adding->value < 0)
         return;
-    const struct pprof_type *type = &adding->pprof.types[adding->value];
-    adding->by_period &= adding->pprof.period > 0 &&
-                         view_eq(type->type, adding->pprof.period_type.type) &&
-                         view_eq(type->unit, adding->pprof.period_type.unit);
     uint64_t start = (uint64_t)adding->pprof.time_nanos;
     uint64_t end = start + (uint64_t)adding->pprof.duration_nanos;
     if (!pprof_has_time(&adding->pprof))
@@ -282,16 +335,6 @@ static uint32_t name_of(struct pprof_adding *adding, uint32_t string)
     return adding->names[string];
 }
 
-static uint64_t samples_of(const struct pprof_adding *adding, const struct pprof_sample *sample)
-{
-    int64_t taken = 1;
-    if (adding->samples >= 0)
-        taken = sample->values[adding->samples];
-    else if (adding->by_period && sample->values[adding->value] > adding->pprof.period)
-        taken = sample->values[adding->value] / adding->pprof.period;
-    return taken > 0 ? (uint64_t)taken : 0;
-}
-
 static void add_sample(struct pprof_adding *adding, const struct pprof_sample *sample)
 {
     struct flame *flame = adding->flame;
@@ -311,7 +354,7 @@ static void add_sample(struct pprof_adding *adding, const struct pprof_sample *s
     while (count-- > 0)
         node = flame_child(flame, node, name_of(adding, frames[count]));
     flame_nodes(flame)[node].self += sample->values[adding->value];
-    flame->samples += samples_of(adding, sample);
+    flame->samples += pprof_count_samples(&adding->samples, sample);
 }
 
 /* Gives the pages of samples that were added back to the system: they are most of a profile, and
@@ -353,6 +396,35 @@ static void add_samples(struct pprof_adding *adding, const struct flame_source *
     }
 }
 
+static uint64_t series_hash(const struct series *series)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; series && i < series->count; i++) {
+        hash = (hash ^ left_out_service(series->labels[i].name)) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = (hash ^ left_out_service(series->labels[i].value)) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return hash;
+}
+
+/* Whether a profile with this hash was added before: an upload that was repeated counts once, as it
+ * does for the processor correlation. */
+static bool is_repeated(struct flame *flame, uint64_t hash)
+{
+    for (size_t i = 0; i < flame->added_count; i++)
+        if (flame->added[i] == hash)
+            return true;
+    if (flame->added_count == flame->added_room) {
+        size_t room = flame->added_room ? 2 * flame->added_room : 64;
+        uint64_t *added = realloc(flame->added, room * sizeof *added);
+        if (!added)
+            return false;
+        flame->added = added;
+        flame->added_room = room;
+    }
+    flame->added[flame->added_count++] = hash;
+    return false;
+}
+
 static bool is_in_time(const struct flame *flame, const struct pprof *pprof, uint64_t arrived)
 {
     uint64_t start = arrived, end = arrived;
@@ -371,12 +443,16 @@ static bool has_ids(const struct pprof *pprof)
 void flame_add_pprof(struct flame *flame, const struct flame_source *source)
 {
     const struct flame_filter *filter = &flame->filter;
-    struct pprof_adding adding = {.flame = flame, .value = -1, .by_period = source->by_period};
+    struct pprof_adding adding = {.flame = flame, .value = -1};
     struct arena arena;
     if (flame->failed ||
         (filter->service &&
          !view_eq(view_of(filter->service), series_service(source->series, source->by_ingest))))
         return;
+    uint64_t series = series_hash(source->series);
+    if (is_repeated(flame, series ^ left_out_service(source->raw)))
+        return;
+    flame_begin_profile(flame, series, source->arrived);
     arena_init(&arena, ARENA_MIN + 32 * source->raw.size);
     if (!pprof_reopen(&adding.pprof, source->raw, &arena)) {
         flame->truncated = true;
@@ -410,7 +486,7 @@ void flame_add_otlp(struct flame *flame, struct view request, uint64_t arrived)
         if (!made)
             continue;
         struct flame_source source = {
-            .raw = bytes_view(&out), .series = part.series, .arrived = arrived, .by_period = true};
+            .raw = bytes_view(&out), .series = part.series, .arrived = arrived};
         flame_add_pprof(flame, &source);
         series_unref(part.series);
     }

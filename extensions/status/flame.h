@@ -11,7 +11,7 @@
 #include "lib/wire/pprof/pprof.h"
 #include "lib/wire/pprof/series.h"
 
-enum { FLAME_NODES = 600000, FLAME_TYPES = 32, FLAME_TYPE_SIZE = 256 };
+enum { FLAME_NODES = 600000, FLAME_TYPES = 32, FLAME_TYPE_SIZE = 256, FLAME_STATES = 256 };
 
 struct flame_node {
     uint32_t parent, name;
@@ -40,6 +40,16 @@ struct flame {
     int rank;                                 /* of that type */
     char types[FLAME_TYPES][FLAME_TYPE_SIZE]; /* all types found */
     size_t type_count;
+    bool is_state;     /* the type drawn is one (see flame_begin_profile) */
+    uint64_t profiles; /* drawn */
+    struct {
+        uint64_t series, arrived; /* as given to flame_begin_profile */
+        bool counted;
+    } current;
+    uint64_t states[FLAME_STATES], newest_state; /* series of those drawn; when the newest came */
+    size_t state_count;
+    uint64_t *added; /* hashes of the profiles that were added */
+    size_t added_count, added_room;
     uint64_t samples;    /* taken by the profiler: see Samples in docs/openapi.yaml */
     bool *met;           /* of the filter's ids, those that samples have; NULL: no filter */
     size_t spans;        /* how many */
@@ -59,7 +69,6 @@ struct flame_source {
     bool discards; /* raw is the caller's scratch: its pages may be discarded as they are read */
     const struct series *series; /* NULL: none */
     bool by_ingest;
-    bool by_period; /* without values of samples/count, a sample is a period of the drawn type */
     const char *sample_type_config; /* NULL: none */
     uint64_t arrived;               /* wall time, ns */
 };
@@ -75,31 +84,10 @@ void flame_add_otlp(struct flame *flame, struct view request, uint64_t arrived);
 void flame_add_ingest(struct flame *flame, const char *query, const char *content_type,
                       struct view body, uint64_t arrived);
 
-/* Computes the totals and releases what only adding needs. Call it once, before any of the writers
- * below; nothing can be added after it, and the filter's pointers are not used any more. Sets
- * failed if there is no memory. */
+/* Computes the totals and releases what only adding needs. Call it once, before a writer of
+ * flame_write.h begins; nothing can be added after it, and the filter's pointers are not used any
+ * more. Sets failed if there is no memory. */
 void flame_finish(struct flame *flame);
-
-/* Writes a finished flame graph piece by piece. */
-enum flame_format { FLAME_JSON, FLAME_FOLDED, FLAME_PPROF }; /* PPROF: not compressed */
-struct flame_writer {
-    const struct flame *flame;
-    enum flame_format format;
-    struct json json;
-    unsigned part; /* of the format */
-    uint32_t at;   /* the next node or name of that part */
-    bool done, failed;
-};
-struct flame_writer flame_writer_begin(const struct flame *flame, enum flame_format format);
-
-/* Appends pieces until out has at least `enough` bytes or the graph is written. False: out has no
- * room; what was appended is useless. */
-bool flame_write(struct flame_writer *writer, struct bytes *out, size_t enough);
-
-/* Appends all of it. */
-bool flame_write_all(const struct flame *flame, enum flame_format format, struct bytes *out);
-
-bool flame_svg(const struct flame *flame, struct view title, struct bytes *out);
 
 /* Internal to the flame*.c files. */
 
@@ -119,30 +107,7 @@ static inline int64_t flame_total(const struct flame *flame, size_t node)
     return node < flame->total_count ? flame->totals[node] : 0;
 }
 
-/* Returns the child of parent with this name, and creates it if needed. Returns parent when no node
- * can be added. */
-uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name);
-
-/* Notes a sample type, and returns whether its values are to be added. Without a type in the
- * filter, the best type wins: values of a lesser type that were added before are discarded. */
-bool flame_takes(struct flame *flame, const char *type);
-
-/* A body without span ids, accepted by the receiver: folded text where format is none of the
- * others' (flame_text.c). */
-struct flame_text {
-    const char *format, *content_type; /* content_type NULL: none */
-    const char *application;           /* "shop.cpu{region=eu}" */
-    uint64_t period;                   /* of the query's sampleRate, ns */
-    struct view body;
-};
-void flame_add_text(struct flame *flame, const struct flame_text *text);
-/* 1 s / sampleRate, which is 100 by default; ns. */
-uint64_t flame_period(const char *query);
-
 /* Copies the second and third part of flame->type; each buffer has `size` bytes. */
 void flame_unit(const struct flame *flame, char *type, char *unit, size_t size);
-
-/* Whether the filter accepts samples with this span id; 0: no id. Notes the id. */
-bool flame_wants_id(struct flame *flame, uint64_t id);
 
 #endif

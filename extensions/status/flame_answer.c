@@ -1,6 +1,9 @@
 /* GET /api/flamegraph: of a span, a trace, a service or a route. */
 #include "extensions/status/flame.h"
+#include "extensions/status/inherited.h"
+#include "extensions/status/known_find.h"
 #include "extensions/status/looked.h"
+#include "lib/wire/proto/text.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -28,7 +31,8 @@ struct wanted {
     uint64_t first,
         last;  /* wall time, ns, between which their profiles arrived; all if not known */
     bool seen; /* a span that matches the query is kept or known */
-    const char *text, *fix; /* of a profile with their samples that was not kept; NULL: none */
+    char service[64], name[64]; /* of such a span, cut; "": none is kept */
+    const char *text, *fix;     /* of a profile with their samples that was not kept; NULL: none */
 };
 
 static bool read_query(struct flame_query *query, const char *text, uint64_t now, char *error)
@@ -46,22 +50,24 @@ static bool read_query(struct flame_query *query, const char *text, uint64_t now
     };
     uint8_t span[8] = {0};
     const char *wrong = NULL;
-    if (!answer_parameters(text, list, error))
+    static const char *const ids[] = {"span", "trace", NULL};
+    if (!answer_parameters(text, list, error) || !answer_has_values(text, ids, error))
         return false;
     query->from_ns = 0;
     query->to_ns = UINT64_MAX;
-    if (!*query->span + !*query->trace + !*query->service != 2)
-        wrong = "expected one of span, trace and service";
-    else if (*query->name && !*query->service)
+    bool service = *query->service && !*query->span; /* with a span, it says whose span */
+    if (!*query->span + !*query->trace + !service != 2)
+        wrong = "expected one of span, trace and service; service may be added to span";
+    else if (*query->name && !service)
         wrong = "name: expected together with service";
     else if (*query->span && !answer_hex(query->span, span, sizeof span))
         wrong = "span: expected 16 hex digits";
     else if (*query->trace && !answer_hex(query->trace, query->trace_id, sizeof query->trace_id))
         wrong = "trace: expected 32 hex digits";
-    else if (*query->from && !answer_time(query->from, now, &query->from_ns))
-        wrong = "from: expected unix nanoseconds, or a duration before now such as -5m";
-    else if (*query->to && !answer_time(query->to, now, &query->to_ns))
-        wrong = "to: expected unix nanoseconds, or a duration before now such as -5m";
+    else if (*query->from && !service)
+        wrong = "from: expected together with service; a span or trace is drawn whole";
+    else if (*query->to && !service)
+        wrong = "to: expected together with service; a span or trace is drawn whole";
     else if (*query->format && strcmp(query->format, "json") != 0 &&
              strcmp(query->format, "folded") != 0 && strcmp(query->format, "pprof") != 0 &&
              strcmp(query->format, "svg") != 0)
@@ -69,7 +75,8 @@ static bool read_query(struct flame_query *query, const char *text, uint64_t now
     query->span_id = span_id_load(span);
     if (wrong)
         snprintf(error, ANSWER_ERROR, "%s", wrong);
-    return !wrong;
+    return !wrong &&
+           answer_range(query->from, query->to, now, &query->from_ns, &query->to_ns, error);
 }
 
 /* ---- span ids ---- */
@@ -95,7 +102,8 @@ static bool fits(const struct flame_query *query, const struct looked_span *each
     if (span->span_id.size != 8 || span->trace_id.size != 16)
         return false;
     if (*query->span)
-        return span_id_load(span->span_id.data) == query->span_id;
+        return span_id_load(span->span_id.data) == query->span_id &&
+               (!*query->service || view_eq(each->service, view_of(query->service)));
     if (*query->trace)
         return memcmp(span->trace_id.data, query->trace_id, 16) == 0;
     return view_eq(each->service, view_of(query->service)) &&
@@ -111,7 +119,11 @@ static bool want_visited(void *ctx, const struct looked_span *each)
     if (!fits(wanted->query, each))
         return true;
     wanted->seen = true;
-    if (span->profile_id.data && span_id_parse(span->profile_id, &link))
+    text_cut(each->service, wanted->service, sizeof wanted->service);
+    text_cut(span->name, wanted->name, sizeof wanted->name);
+    bool by_route = *wanted->query->name; /* whose samples are those of its own spans */
+    if (span->profile_id.data && span_id_parse(span->profile_id, &link) &&
+        !(by_route && link_is_inherited(span, link)))
         want(wanted, link);
     return true;
 }
@@ -155,14 +167,20 @@ static void narrow(struct status *self, struct wanted *wanted)
     bool all = wanted->count > 0;
     status_lock(self);
     for (size_t i = 0; i < wanted->count; i++) {
-        const struct known_span *span = known_find(&self->known, wanted->ids[i]);
-        uint64_t from = span ? window_arrival(&self->known, span->first_window) : 0;
-        uint64_t to = span ? window_arrival(&self->known, span->last_window) : 0;
-        if (span)
+        const struct known *known = &self->known;
+        const struct known_span *span = known_find(known, wanted->ids[i]);
+        bool any = false;
+        for (; span; span = known_next(known, span)) {
+            if (!span->first_window)
+                continue;
+            uint64_t from = window_arrival(known, span->first_window);
+            uint64_t to = window_arrival(known, span->last_window);
             note_left_out_of_span(self, wanted, span, from, to);
-        all = all && from && to;
-        first = from < first ? from : first;
-        last = to > last ? to : last;
+            any = from && to;
+            first = from < first ? from : first;
+            last = to > last ? to : last;
+        }
+        all = all && any;
     }
     status_unlock(self);
     wanted->first = all ? first - NEAR : 0;
@@ -179,20 +197,21 @@ static void find_ids(struct status *self, struct wanted *wanted)
         if (!trace)
             return;
         first = trace->first;
-        last = trace->last;
+        last = looked_last(trace);
     }
     looked_walk(self, first, last, want_visited, wanted);
     if (*query->span) {
         status_lock(self);
         const struct known_span *span = known_find(&self->known, query->span_id);
-        wanted->seen |= span != NULL;
-        if (span && span->link)
+        for (; span; span = known_next(&self->known, span)) {
+            wanted->seen = true;
             want(wanted, span->link);
-        if (span && span->samples)
-            want(wanted, query->span_id);
+            want(wanted, span->samples ? query->span_id : 0);
+        }
         status_unlock(self);
     }
-    qsort(wanted->ids, wanted->count, sizeof *wanted->ids, by_id);
+    if (wanted->ids) /* NULL: there are none */
+        qsort(wanted->ids, wanted->count, sizeof *wanted->ids, by_id);
     narrow(self, wanted);
 }
 
@@ -223,6 +242,7 @@ static void add_kept(struct flame *flame, const struct kept *kept, struct bytes 
         flame_add_ingest(flame, kept->query, kept->content, content, kept->arrived);
 }
 
+/* The newest first, as flame_begin_profile asks. */
 static void draw(struct status *self, const struct wanted *wanted, struct flame *flame)
 {
     size_t count;
@@ -231,7 +251,7 @@ static void draw(struct status *self, const struct wanted *wanted, struct flame 
         return;
     bytes_init(&plain, PLAIN_MAX, self->env->budget);
     struct kept **list = keep_list(&self->keep, 0, &count);
-    for (size_t i = 0; i < count && !flame->failed; i++)
+    for (size_t i = count; i-- > 0 && !flame->failed;)
         if (list[i]->kind != KEPT_TRACES && list[i]->arrived >= wanted->first &&
             list[i]->arrived <= wanted->last)
             add_kept(flame, list[i], &plain);
@@ -242,7 +262,7 @@ static void draw(struct status *self, const struct wanted *wanted, struct flame 
 static void say_what_is_missing(struct status *self, struct wanted *wanted, struct flame *flame)
 {
     const struct flame_query *query = wanted->query;
-    if (*query->service && !*query->name) {
+    if (*query->service && !*query->name && !*query->span) {
         status_lock(self);
         note_left_out(self, wanted, view_of(query->service), query->from_ns, query->to_ns);
         status_unlock(self);
@@ -267,37 +287,41 @@ static void title_of(const struct flame_query *query, char *out, size_t size)
         snprintf(out, size, "%.200s %.200s", query->service, query->name);
 }
 
-static void respond_svg(struct status *self, struct http_request *request,
-                        const struct flame_query *query, const struct flame *flame)
+/* Of the file to save it as: whose graph it is, and its type. */
+static void file_name_of(const struct wanted *wanted, const struct flame *flame, char *out,
+                         size_t size)
 {
-    char title[512];
-    struct bytes out;
-    bytes_init(&out, ANSWER_MAX, self->env->budget);
-    title_of(query, title, sizeof title);
-    bool whole = flame_svg(flame, view_of(title), &out);
-    if (!whole) {
-        bytes_release(&out);
-        answer_error(request, 503, "not enough memory for the response");
-        return;
-    }
-    answer_headers(request, true);
-    http_respond_bytes(request, 200, "image/svg+xml", &out, 0);
+    const struct flame_query *query = wanted->query;
+    char type[FLAME_TYPE_SIZE], unit[FLAME_TYPE_SIZE];
+    flame_unit(flame, type, unit, sizeof type);
+    if (*query->span && *wanted->service)
+        snprintf(out, size, "%s-%s-%s-%.32s", wanted->service, wanted->name, query->span, type);
+    else if (*query->span || *query->trace)
+        snprintf(out, size, "%s-%s%s-%.32s", *query->span ? "span" : "trace", query->span,
+                 query->trace, type);
+    else
+        snprintf(out, size, "%.64s%s%.64s-%.32s", query->service, *query->name ? "-" : "",
+                 query->name, type);
 }
 
 /* Takes over the flame graph. */
-static void respond(struct status *self, struct http_request *request,
-                    const struct flame_query *query, struct flame *flame)
+static void respond(struct status *self, struct http_request *request, const struct wanted *wanted,
+                    struct flame *flame)
 {
+    const struct flame_query *query = wanted->query;
+    char title[FLAME_TITLE], name[256];
+    file_name_of(wanted, flame, name, sizeof name);
     flame_finish(flame);
     if (flame->failed) {
         answer_error(request, 503, "not enough memory for the flame graph");
-    } else if (*query->format == 's') {
-        respond_svg(self, request, query, flame);
     } else {
+        title_of(query, title, sizeof title);
         flame_send(self, request, flame,
                    *query->format == 'f'   ? FLAME_FOLDED
                    : *query->format == 'p' ? FLAME_PPROF
-                                           : FLAME_JSON);
+                   : *query->format == 's' ? FLAME_SVG
+                                           : FLAME_JSON,
+                   title, name);
         return;
     }
     flame_release(flame);
@@ -306,21 +330,21 @@ static void respond(struct status *self, struct http_request *request,
 static void flame_draw(struct status *self, struct http_request *request, struct wanted *wanted)
 {
     const struct flame_query *query = wanted->query;
-    bool by_ids = !*query->service || *query->name;
+    bool by_route = *query->name, by_ids = *query->span || *query->trace || by_route;
     static const uint64_t none[1];
     struct flame_filter filter = {
         .ids = by_ids ? wanted->ids ? wanted->ids : none : NULL,
         .id_count = wanted->count,
-        .service = by_ids ? NULL : query->service,
+        .service = by_route || !*query->service ? NULL : query->service,
         .type = query->type,
-        .from = by_ids && !*query->service ? 0 : query->from_ns,
-        .to = by_ids && !*query->service ? UINT64_MAX : query->to_ns,
+        .from = by_ids && !by_route ? 0 : query->from_ns,
+        .to = by_ids && !by_route ? UINT64_MAX : query->to_ns,
     };
     struct flame flame;
     flame_init(&flame, &filter, self->env->budget);
     draw(self, wanted, &flame);
     say_what_is_missing(self, wanted, &flame);
-    respond(self, request, query, &flame);
+    respond(self, request, wanted, &flame);
     malloc_trim(0);
 }
 
@@ -332,16 +356,11 @@ void flame_answer(struct status *self, struct http_request *request)
         answer_error(request, 400, error);
         return;
     }
-    if (self->sending) {
-        answer_error(request, 503,
-                     "another flame graph is being sent, and only one at a time is: try again in a "
-                     "second");
-        return;
-    }
     struct wanted wanted = {.query = &query, .last = UINT64_MAX};
-    if (!*query.service || *query.name)
+    bool one = *query.span || *query.trace;
+    if (one || *query.name)
         find_ids(self, &wanted);
-    if (!*query.service && !wanted.seen)
+    if (one && !wanted.seen)
         answer_error(request, 404,
                      "not known: it has not passed through this process, or was evicted for newer "
                      "data (keep_mib)");

@@ -1,7 +1,8 @@
 /* Adds bodies of /ingest to a flame graph: JFR, and the formats of flame_text.c. Types are named as
  * Pyroscope names them. */
-#include "extensions/status/flame.h"
+#include "extensions/status/flame_add.h"
 
+#include "extensions/status/left_out.h"
 #include "lib/base/clock.h"
 #include "lib/wire/http/http_query.h"
 #include "lib/wire/jfr/jfr_labels.h"
@@ -147,6 +148,7 @@ void flame_add_ingest(struct flame *flame, const char *query, const char *conten
     if (!http_query_get(query, "name", name, sizeof name) ||
         (flame->filter.service && !has_service(name, flame->filter.service)))
         return;
+    flame_begin_profile(flame, left_out_service(view_of(name)), arrived);
     if (strcmp(format, "jfr") == 0)
         add_jfr(flame, query, content_type, body);
     else if (!flame->filter.ids && arrived >= flame->filter.from && arrived <= flame->filter.to)

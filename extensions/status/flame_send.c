@@ -1,11 +1,10 @@
 /* Sends a flame graph. A large one is written while it is sent, so that memory holds the graph or
- * its text, never both, and only one of these is sent at a time. */
-#include "extensions/status/flame.h"
+ * its text, never both, and only one of these is sent at a time; small ones pass it. */
+#include "extensions/status/flame_write.h"
 #include "extensions/status/status.h"
 #include "lib/wire/codec/compress.h"
 
 #include <malloc.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { PIECE = 64 << 10, SMALL = 4096 }; /* bytes; nodes and names of a graph sent at once */
@@ -14,17 +13,19 @@ struct sending {
     struct status *self;
     struct flame flame;
     struct flame_writer writer;
+    char title[FLAME_TITLE];
     struct bytes piece;
     size_t sent; /* of the piece */
     bool large;
 };
 
 static const struct {
-    const char *type, *file;
+    const char *type, *how, *ending; /* how NULL: it is not a file */
 } formats[] = {
-    [FLAME_JSON] = {"application/json", NULL},
-    [FLAME_FOLDED] = {"text/plain; charset=utf-8", NULL},
-    [FLAME_PPROF] = {"application/octet-stream", "flamegraph.pb.gz"},
+    [FLAME_JSON] = {"application/json", NULL, NULL},
+    [FLAME_FOLDED] = {"text/plain; charset=utf-8", "inline", ".folded.txt"},
+    [FLAME_PPROF] = {"application/octet-stream", "attachment", ".pb.gz"},
+    [FLAME_SVG] = {"image/svg+xml", "inline", ".svg"},
 };
 
 /* Replaces the piece by a gzip member of it. Members in a row are one gzip file (RFC 1952, 2.2). */
@@ -56,6 +57,7 @@ static bool sending_next(struct sending *sending, size_t enough)
 /* Lets the next one in: for the last piece the graph is not needed. */
 static void sending_leave(struct sending *sending)
 {
+    flame_writer_end(&sending->writer);
     flame_release(&sending->flame);
     if (sending->large) {
         sending->large = false;
@@ -88,18 +90,15 @@ static void sending_end(void *ctx)
     free(sending);
 }
 
-static void add_headers(struct http_request *request, const struct sending *sending)
+static void add_headers(struct http_request *request, enum flame_format format, const char *name)
 {
-    const char *file = formats[sending->writer.format].file;
-    char disposition[64];
     answer_headers(request, true);
-    snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", file ? file : "");
-    if (file)
-        http_response_header(request, "Content-Disposition", disposition);
+    if (formats[format].how)
+        answer_file_name(request, formats[format].how, name, formats[format].ending);
 }
 
 void flame_send(struct status *self, struct http_request *request, struct flame *flame,
-                enum flame_format format)
+                enum flame_format format, const char *title, const char *name)
 {
     const char *type = formats[format].type;
     struct sending *sending = calloc(1, sizeof *sending);
@@ -110,18 +109,28 @@ void flame_send(struct status *self, struct http_request *request, struct flame 
     }
     *sending = (struct sending){.self = self, .flame = *flame};
     *flame = (struct flame){0};
-    sending->writer = flame_writer_begin(&sending->flame, format);
+    snprintf(sending->title, sizeof sending->title, "%s", title);
+    sending->writer = flame_writer_begin(&sending->flame, format, view_of(sending->title));
     bytes_init(&sending->piece, ANSWER_MAX, self->env->budget);
-    if (flame_count(&sending->flame) + sending->flame.names.count > SMALL) {
+    bool large = flame_count(&sending->flame) + sending->flame.names.count > SMALL;
+    if (large && self->sending) {
+        answer_error(
+            request, 503,
+            "another large flame graph is being sent, and only one at a time is: try again "
+            "in a second");
+        sending_end(sending);
+        return;
+    }
+    if (large && !sending->writer.failed) {
         sending->large = true;
         atomic_store(&self->sending, true);
-        add_headers(request, sending);
+        add_headers(request, format, name);
         http_respond_stream(request, 200, type,
                             &(struct http_stream){sending_read, sending_end, sending});
         return;
     }
     if (sending_next(sending, SIZE_MAX)) {
-        add_headers(request, sending);
+        add_headers(request, format, name);
         http_respond_bytes(request, 200, type, &sending->piece, 0);
     } else {
         answer_error(request, 503, "not enough memory for the response");

@@ -1,31 +1,40 @@
 /* Writes a flame graph as a self-contained SVG, the root on top. */
-#include "extensions/status/flame.h"
-#include "lib/wire/proto/text.h"
+#include "extensions/status/flame_write.h"
+#include "lib/base/utf8.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 enum { WIDTH = 1200, ROW = 18, HEAD = 44, DEEPEST_ROW = 300, CHARACTER = 7 };
 
-#define LEAST_WIDTH 0.3 /* pixels; narrower frames are left out */
+#define UNIT        (1.0 / (1 << 21))       /* pixels; WIDTH of them fit into 32 bits */
+#define LEAST_WIDTH ((1u << 21) / 10u * 3u) /* UNIT; narrower frames are left out */
 
-struct svg {
-    const struct flame *flame;
-    struct bytes *out;
-    double *at;     /* left edge of each node, in units of the value */
-    double *cursor; /* left edge of its next child */
-    uint16_t *row;
-    double scale;
+/* Nodes are written in their order, parents first, so that what a node needs of others is how far
+ * the children of its parent reach so far. */
+struct flame_places {
+    struct budget *budget;
+    uint32_t *cursor; /* left edge of each node's next child, in UNIT */
+    uint16_t *row;    /* at most DEEPEST_ROW */
+    size_t charged;
+    double scale; /* of a value, in UNIT */
     unsigned rows;
-    bool failed;
 };
 
-static void put_markup(struct svg *svg, struct view text)
+/* In UNIT. */
+static uint32_t places_width(const struct flame_places *places, const struct flame *flame,
+                             size_t node)
+{
+    double width = (double)flame_total(flame, node) * places->scale;
+    return width <= 0 ? 0 : (uint32_t)(width < WIDTH / UNIT ? width : WIDTH / UNIT);
+}
+
+static bool put_markup(struct view text, struct bytes *out)
 {
     struct bytes valid;
     bytes_init(&valid, 4 * text.size + 4, NULL);
-    svg->failed |= !text_utf8(text, &valid);
-    for (size_t i = 0; i < valid.size && !svg->failed; i++) {
+    bool good = utf8_repair(text, &valid);
+    for (size_t i = 0; i < valid.size && good; i++) {
         uint8_t c = valid.data[i];
         const char *escaped = c == '<'   ? "&lt;"
                               : c == '>' ? "&gt;"
@@ -33,35 +42,59 @@ static void put_markup(struct svg *svg, struct view text)
                               : c == '"' ? "&quot;"
                               : c < 0x20 ? " "
                                          : NULL;
-        svg->failed = bytes_append_view(svg->out, escaped ? view_of(escaped)
-                                                          : (struct view){&c, 1}) != BYTES_OK;
+        good =
+            bytes_append_view(out, escaped ? view_of(escaped) : (struct view){&c, 1}) == BYTES_OK;
     }
     bytes_release(&valid);
+    return good;
 }
 
-static bool svg_place(struct svg *svg)
+static void place_rows(struct flame_places *places, const struct flame *flame)
 {
-    const struct flame_node *nodes = flame_nodes(svg->flame);
-    size_t count = flame_count(svg->flame);
-    svg->at = calloc(2 * count + 1, sizeof *svg->at);
-    svg->row = calloc(count + 1, sizeof *svg->row);
-    if (!svg->at || !svg->row)
-        return false;
-    svg->cursor = svg->at + count;
-    int64_t whole = flame_total(svg->flame, 0);
-    svg->scale = whole > 0 ? (double)WIDTH / (double)whole : 0;
-    svg->rows = 1;
-    for (size_t i = 1; i < count; i++) {
-        uint32_t parent = nodes[i].parent;
-        svg->at[i] = svg->cursor[i] = svg->cursor[parent];
-        double total = (double)flame_total(svg->flame, i);
-        svg->cursor[parent] += total;
-        svg->row[i] = (uint16_t)(svg->row[parent] + 1);
-        if (svg->row[i] >= svg->rows && svg->row[i] < DEEPEST_ROW &&
-            total * svg->scale >= LEAST_WIDTH)
-            svg->rows = svg->row[i] + 1u;
+    const struct flame_node *nodes = flame_nodes(flame);
+    places->rows = 1;
+    for (size_t i = 1; i < flame_count(flame); i++) {
+        unsigned row = places->row[nodes[i].parent] + 1u;
+        places->row[i] = (uint16_t)(row < DEEPEST_ROW ? row : DEEPEST_ROW);
+        if (row >= places->rows && row < DEEPEST_ROW &&
+            places_width(places, flame, i) >= LEAST_WIDTH)
+            places->rows = row + 1;
     }
-    return true;
+}
+
+struct flame_places *flame_places_new(const struct flame *flame)
+{
+    size_t count = flame_count(flame) + 1;
+    int64_t whole = flame_total(flame, 0);
+    size_t charged = count * (sizeof(uint32_t) + sizeof(uint16_t));
+    struct flame_places *places = calloc(1, sizeof *places);
+    if (!places || !budget_take_spare(flame->budget, charged)) {
+        free(places);
+        return NULL;
+    }
+    *places = (struct flame_places){
+        .budget = flame->budget,
+        .charged = charged,
+        .cursor = calloc(count, sizeof *places->cursor),
+        .row = calloc(count, sizeof *places->row),
+        .scale = whole > 0 ? WIDTH / UNIT / (double)whole : 0,
+    };
+    if (!places->cursor || !places->row) {
+        flame_places_free(places);
+        return NULL;
+    }
+    place_rows(places, flame);
+    return places;
+}
+
+void flame_places_free(struct flame_places *places)
+{
+    if (!places)
+        return;
+    budget_give(places->budget, places->charged);
+    free(places->cursor);
+    free(places->row);
+    free(places);
 }
 
 /* A colour derived from the name, so that it is the same in all graphs. */
@@ -83,54 +116,73 @@ static struct view fitting(struct view name, double width)
     return name;
 }
 
-static void put_node(struct svg *svg, size_t number)
+static bool put_frame(const struct flame *flame, size_t number, double x, double width,
+                      unsigned row, struct bytes *out)
 {
-    const struct flame_node *node = &flame_nodes(svg->flame)[number];
-    struct view name = names_get(&svg->flame->names, node->name);
-    int64_t total = flame_total(svg->flame, number);
-    double x = svg->at[number] * svg->scale, width = (double)total * svg->scale;
-    unsigned y = HEAD + (unsigned)svg->row[number] * ROW;
-    if (width < LEAST_WIDTH || svg->row[number] >= DEEPEST_ROW)
-        return;
-    bytes_printf(svg->out, "<g><title>");
-    put_markup(svg, name);
-    bytes_printf(svg->out,
-                 ", self %" PRId64 ", total %" PRId64 "</title><rect x=\"%.1f\" y=\"%u\" "
-                 "width=\"%.1f\" height=\"%u\" fill=\"#%06x\"/>",
-                 node->self, total, x, y, width, (unsigned)ROW - 1, colour_of(name));
+    struct view name = names_get(&flame->names, flame_nodes(flame)[number].name);
     struct view shown = fitting(name, width - 4);
-    if (shown.size) {
-        bytes_printf(svg->out, "<text x=\"%.1f\" y=\"%u\">", x + 3, y + 13);
-        put_markup(svg, shown);
-        bytes_printf(svg->out, "</text>");
-    }
-    svg->failed |= bytes_printf(svg->out, "</g>\n") != BYTES_OK;
+    unsigned y = HEAD + row * ROW;
+    bool good = bytes_printf(out, "<g><title>") == BYTES_OK && put_markup(name, out);
+    good &= bytes_printf(out,
+                         ", self %" PRId64 ", total %" PRId64 "</title><rect x=\"%.1f\" y=\"%u\" "
+                         "width=\"%.1f\" height=\"%u\" fill=\"#%06x\"/>",
+                         flame_nodes(flame)[number].self, flame_total(flame, number), x, y, width,
+                         (unsigned)ROW - 1, colour_of(name)) == BYTES_OK;
+    if (shown.size)
+        good &= bytes_printf(out, "<text x=\"%.1f\" y=\"%u\">", x + 3, y + 13) == BYTES_OK &&
+                put_markup(shown, out) && bytes_printf(out, "</text>") == BYTES_OK;
+    return good && bytes_printf(out, "</g>\n") == BYTES_OK;
 }
 
-bool flame_svg(const struct flame *flame, struct view title, struct bytes *out)
+static bool put_node(const struct flame_writer *writer, size_t number, struct bytes *out)
 {
-    struct svg svg = {.flame = flame, .out = out};
+    const struct flame *flame = writer->flame;
+    struct flame_places *places = writer->places;
+    uint32_t *next = &places->cursor[flame_nodes(flame)[number].parent];
+    uint32_t left = number ? *next : 0, width = places_width(places, flame, number);
+    places->cursor[number] = left;
+    if (number)
+        *next += width;
+    if (width < LEAST_WIDTH || places->row[number] >= DEEPEST_ROW)
+        return true;
+    return put_frame(flame, number, left * UNIT, width * UNIT, places->row[number], out);
+}
+
+/* A total as people write it: times in seconds, all else in its unit. */
+static bool put_total(int64_t total, const char *unit, struct bytes *out)
+{
+    if (strcmp(unit, "nanoseconds") == 0)
+        return bytes_printf(out, ", %.3f s", (double)total / 1e9) == BYTES_OK;
+    return bytes_printf(out, ", %" PRId64 " ", total) == BYTES_OK && put_markup(view_of(unit), out);
+}
+
+static bool put_head(const struct flame_writer *writer, struct bytes *out)
+{
+    const struct flame *flame = writer->flame;
     char type[FLAME_TYPE_SIZE], unit[FLAME_TYPE_SIZE];
+    unsigned height = HEAD + writer->places->rows * ROW;
     flame_unit(flame, type, unit, sizeof type);
-    bool placed = svg_place(&svg);
-    if (placed) {
-        bytes_printf(out,
-                     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %u\" width=\"%d\" "
-                     "height=\"%u\" font-family=\"monospace\" font-size=\"11\">\n"
-                     "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
-                     "<text x=\"4\" y=\"18\" font-size=\"14\">",
-                     WIDTH, HEAD + svg.rows * ROW, WIDTH, HEAD + svg.rows * ROW);
-        put_markup(&svg, title);
-        bytes_printf(out, "</text>\n<text x=\"4\" y=\"36\">");
-        put_markup(&svg, view_of(flame->type));
-        bytes_printf(out, ", %" PRId64 " ", flame_total(flame, 0));
-        put_markup(&svg, view_of(unit));
-        bytes_printf(out, "</text>\n");
-        for (size_t i = 0; i < flame_count(flame) && !svg.failed; i++)
-            put_node(&svg, i);
-        svg.failed |= bytes_printf(out, "</svg>\n") != BYTES_OK;
+    return bytes_printf(
+               out,
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %u\" width=\"%d\" "
+               "height=\"%u\" font-family=\"monospace\" font-size=\"11\">\n"
+               "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
+               "<text x=\"4\" y=\"18\" font-size=\"14\">",
+               WIDTH, height, WIDTH, height) == BYTES_OK &&
+           put_markup(writer->title, out) &&
+           bytes_printf(out, "</text>\n<text x=\"4\" y=\"36\">") == BYTES_OK &&
+           put_markup(view_of(flame->type), out) && put_total(flame_total(flame, 0), unit, out) &&
+           bytes_printf(out, "</text>\n") == BYTES_OK;
+}
+
+bool flame_svg_step(struct flame_writer *writer, struct bytes *out)
+{
+    if (writer->part == 0) {
+        writer->part++;
+        return put_head(writer, out);
     }
-    free(svg.at);
-    free(svg.row);
-    return placed && !svg.failed;
+    if (writer->at < flame_count(writer->flame))
+        return put_node(writer, writer->at++, out);
+    writer->done = true;
+    return bytes_printf(out, "</svg>\n") == BYTES_OK;
 }

@@ -1,6 +1,6 @@
 /* Adds the text formats of /ingest to a flame graph: folded, lines, trie, tree and speedscope.
  * Their stacks have no span ids. Source of trie and tree: Pyroscope 2.x, package og. */
-#include "extensions/status/flame.h"
+#include "extensions/status/flame_add.h"
 
 #include "lib/wire/pprof/speedscope.h"
 #include "lib/wire/proto/proto_scan.h"

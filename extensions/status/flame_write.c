@@ -1,7 +1,7 @@
-/* Writes a flame graph as JSON, folded text and pprof. */
-#include "extensions/status/flame.h"
+/* Writes a flame graph as JSON, folded text and pprof; SVG: flame_svg.c. */
+#include "extensions/status/flame_write.h"
+#include "lib/base/utf8.h"
 #include "lib/wire/proto/proto_write.h"
-#include "lib/wire/proto/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,6 +19,8 @@ static void json_head(const struct flame *flame, struct json *json)
     json_word(json, "type", flame->type);
     json_number(json, "total", (uint64_t)flame_total(flame, 0));
     json_number(json, "samples", flame->samples);
+    json_word(json, "aggregation", flame->is_state ? "last" : "sum");
+    json_number(json, "profiles", flame->profiles);
     if (flame->filter.ids)
         json_number(json, "spans", flame->spans);
     else
@@ -81,7 +83,7 @@ enum { DEEPEST = 4096 };
 static bool put_frame(struct view name, struct bytes *out)
 {
     size_t from = out->size;
-    if (!text_utf8(name, out))
+    if (!utf8_repair(name, out))
         return false;
     for (size_t i = from; i < out->size; i++)
         if (out->data[i] == ';' || out->data[i] < 0x20)
@@ -177,7 +179,7 @@ static void put_text(struct proto_write *write, struct view text)
 {
     struct bytes valid;
     bytes_init(&valid, 4 * text.size + 4, NULL);
-    bool whole = text_utf8(text, &valid);
+    bool whole = utf8_repair(text, &valid);
     proto_write_bytes(write, PROFILE_STRINGS, whole ? bytes_view(&valid) : VIEW("?"));
     bytes_release(&valid);
 }
@@ -249,9 +251,19 @@ static bool pprof_step(struct flame_writer *writer, struct bytes *out)
 
 /* ---- any ---- */
 
-struct flame_writer flame_writer_begin(const struct flame *flame, enum flame_format format)
+struct flame_writer flame_writer_begin(const struct flame *flame, enum flame_format format,
+                                       struct view title)
 {
-    return (struct flame_writer){.flame = flame, .format = format};
+    struct flame_writer writer = {.flame = flame, .format = format, .title = title};
+    if (format == FLAME_SVG)
+        writer.failed = !(writer.places = flame_places_new(flame));
+    return writer;
+}
+
+void flame_writer_end(struct flame_writer *writer)
+{
+    flame_places_free(writer->places);
+    writer->places = NULL;
 }
 
 static bool flame_step(struct flame_writer *writer, struct bytes *out)
@@ -260,6 +272,8 @@ static bool flame_step(struct flame_writer *writer, struct bytes *out)
         return folded_step(writer, out);
     if (writer->format == FLAME_PPROF)
         return pprof_step(writer, out);
+    if (writer->format == FLAME_SVG)
+        return flame_svg_step(writer, out);
     writer->json.out = out;
     json_step(writer);
     return !writer->json.failed;
@@ -272,8 +286,11 @@ bool flame_write(struct flame_writer *writer, struct bytes *out, size_t enough)
     return !writer->failed;
 }
 
-bool flame_write_all(const struct flame *flame, enum flame_format format, struct bytes *out)
+bool flame_write_all(const struct flame *flame, enum flame_format format, struct view title,
+                     struct bytes *out)
 {
-    struct flame_writer writer = flame_writer_begin(flame, format);
-    return flame_write(&writer, out, SIZE_MAX);
+    struct flame_writer writer = flame_writer_begin(flame, format, title);
+    bool whole = flame_write(&writer, out, SIZE_MAX);
+    flame_writer_end(&writer);
+    return whole;
 }

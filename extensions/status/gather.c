@@ -1,24 +1,31 @@
 /* Collects forwarded requests: data threads queue references, and a thread of the extension
  * processes them a moment later, within a small share of the process's CPU time. */
+#include "extensions/status/inherited.h"
+#include "extensions/status/known_find.h"
 #include "extensions/status/status.h"
+#include "lib/base/heap.h"
 #include "lib/base/thread.h"
 #include "lib/wire/otlp/otlp.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define LATER        (200 * NS_PER_MS) /* from the first queued request to its processing */
+#define LATER        NS_PER_S /* from the first queued request to its processing */
 #define SETTLE_EVERY (10 * NS_PER_S)
 #define GATHER_MAX   ((size_t)4 << 20) /* bytes queued at most, but for a larger profile alone */
+#define GATHER_SOON  ((size_t)1 << 19) /* from so many on, they are processed at once */
+#define TRIM_EACH    ((size_t)2 << 20) /* bytes freed from one malloc_trim to the next */
 
-/* Processing may use SHARE of the process's CPU time plus EVER of the elapsed time. Unused credit
- * accumulates up to CREDIT_MAX, so that a mostly idle process keeps a burst completely. */
-#define SHARE        3 / 200
+/* Processing may use SHARE of the process's CPU time. While EVER of the elapsed time besides is
+ * enough to keep all that comes, it may use that, too: a low load is kept completely. Unused credit
+ * accumulates up to CREDIT_MAX, so that a burst is. */
+#define SHARE        1 / 100
 #define EVER         1 / 5000
-#define CREDIT_MAX   (int64_t)(40 * NS_PER_MS)
-#define CREDIT_FIRST (15 * NS_PER_MS)
+#define CREDIT_MAX   (int64_t)(10 * NS_PER_MS)
+#define CREDIT_FIRST (8 * NS_PER_MS)
+#define CREDIT_PACK  (int64_t)(3 * NS_PER_MS)
 #define DEBT_MAX     (int64_t)(200 * NS_PER_MS)
+#define MIB          ((size_t)1 << 20)
 #define COST_A_BYTE  1 /* ns per byte, until measured */
 
 static uint64_t cpu_of(clockid_t clock)
@@ -92,6 +99,7 @@ static void gather_passed(void *ctx, const struct batch *batch, bool linked)
     struct status *self = ctx;
     bool wanted = batch->signal == SIGNAL_TRACES || batch->signal == SIGNAL_PROFILES;
     bool large = wanted && takes_large(self, batch);
+    self->offered += wanted ? batch->payload->size : 0;
     struct gathered *one =
         large || (wanted && has_room(self, batch, linked)) ? calloc(1, sizeof *one) : NULL;
     if (!one) {
@@ -109,7 +117,7 @@ static void gather_passed(void *ctx, const struct batch *batch, bool linked)
     self->last = &one->next;
     self->gathered += batch->payload->size;
     self->allowed -= large ? self->allowed : batch->payload->size;
-    if (self->asleep || self->gathered > GATHER_MAX / 2) {
+    if (self->asleep || self->gathered > GATHER_SOON) {
         self->asleep = false;
         pthread_cond_signal(&self->wake);
     }
@@ -144,6 +152,8 @@ struct seen_list {
 
 static void seen_flush(struct seen_list *list)
 {
+    if (!list->count)
+        return;
     status_lock(list->self);
     for (size_t i = 0; i < list->count; i++)
         known_seen(&list->self->known, &list->seen[i], list->now);
@@ -174,7 +184,7 @@ static void seen_add(struct seen_list *list, const struct otlp_span *span, struc
     if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
         link = 0;
     if (span->span_id.size != 8 || span->trace_id.size != 16 ||
-        (!link && !otlp_span_is_local_root(span)))
+        (!link && !otlp_span_is_local_root(span)) || link_is_inherited(span, link))
         return;
     list->seen[list->count++] = (struct known_seen){
         .id = span_id_load(span->span_id.data),
@@ -190,9 +200,12 @@ static void seen_add(struct seen_list *list, const struct otlp_span *span, struc
 /* Attributes samples to the routes of local roots and linked spans. */
 static void gather_join(struct status *self, struct view request)
 {
-    struct seen_list list = {.self = self, .now = clock_wall(self->env->clock)};
+    struct seen_list list; /* large: its rows are not initialised */
     struct otlp_walk walk;
     struct view service = {0};
+    list.self = self;
+    list.count = 0;
+    list.now = clock_wall(self->env->clock);
     otlp_walk_begin(&walk, SIGNAL_TRACES, request);
     for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
         struct otlp_span span;
@@ -244,19 +257,36 @@ static void gathered_free(struct gathered *one)
     free(one);
 }
 
-/* Adds the credit earned since the last call, and returns the bytes that it allows to process. */
-static size_t reckon(struct status *self)
+/* The CPU time that so many bytes take, from what was measured. */
+static uint64_t cost_of(const struct status *self, size_t bytes)
+{
+    bool measured = self->worked > MIB;
+    return measured ? (bytes >> 10) * (self->spent / (self->worked >> 10)) : bytes * COST_A_BYTE;
+}
+
+/* Adds the credit earned since it last did, a second ago or more. */
+static void earn(struct status *self)
 {
     uint64_t process = cpu_of(CLOCK_PROCESS_CPUTIME_ID), mono = clock_mono(&clock_system);
-    self->credit +=
-        (int64_t)((process - self->process_cpu) * SHARE + (mono - self->reckoned) * EVER);
-    self->process_cpu = process;
-    self->reckoned = mono;
+    uint64_t share = (process - self->process_cpu) * SHARE, ever = (mono - self->reckoned) * EVER;
+    if (mono - self->reckoned < NS_PER_S)
+        return;
+    self->credit += (int64_t)share;
+    if (cost_of(self, self->offered) <= share + ever)
+        self->credit += (int64_t)ever;
     if (self->credit > CREDIT_MAX)
         self->credit = CREDIT_MAX;
-    uint64_t credit = self->credit > 0 ? (uint64_t)self->credit : 0;
-    uint64_t a_byte = self->worked > 1 << 20 ? self->spent / (self->worked >> 10) : 0;
-    return a_byte ? (size_t)((credit << 10) / a_byte) : (size_t)(credit / COST_A_BYTE);
+    self->offered = 0;
+    self->process_cpu = process;
+    self->reckoned = mono;
+}
+
+/* The bytes that may be processed for the credit. Under the lock. */
+static size_t reckon(struct status *self)
+{
+    earn(self);
+    uint64_t a_mib = cost_of(self, MIB);
+    return self->credit > 0 && a_mib ? (size_t)((uint64_t)self->credit * MIB / a_mib) : 0;
 }
 
 /* Evicts kept data while the memory budget is more than 7/8 used. */
@@ -270,41 +300,67 @@ static void give_way(struct status *self)
     }
 }
 
-/* Compresses the oldest requests, so that they need not be evicted, for up to half of the credit.
- */
+/* Takes the CPU time since `since` off the credit. Returns it. */
+static uint64_t charge(struct status *self, uint64_t since)
+{
+    uint64_t spent = cpu_of(CLOCK_THREAD_CPUTIME_ID) - since;
+    self->credit -= (int64_t)spent;
+    if (self->credit < -DEBT_MAX)
+        self->credit = -DEBT_MAX;
+    return spent;
+}
+
+/* Compresses the oldest requests, so that they need not be evicted, for credit that what came did
+ * not need. */
 static void pack(struct status *self, uint64_t since)
 {
-    while (keep_is_tight(&self->keep) &&
-           (int64_t)(cpu_of(CLOCK_THREAD_CPUTIME_ID) - since) < self->credit / 2 &&
-           keep_pack(&self->keep))
+    int64_t spare = self->credit - CREDIT_PACK;
+    while ((int64_t)(cpu_of(CLOCK_THREAD_CPUTIME_ID) - since) < spare &&
+           keep_is_tight(&self->keep) && keep_pack(&self->keep))
         continue;
+}
+
+/* What was compressed has left holes. Nothing else is worth a trim: what is evicted makes room for
+ * the next, and the data threads fault in again what they use. */
+static void trim(struct status *self)
+{
+    if (self->keep.freed < self->trimmed + TRIM_EACH)
+        return;
+    self->trimmed = self->keep.freed;
+    heap_trim();
+}
+
+/* Everything queued so far, taken out of the queue. What was decided of it is known then. */
+static struct gathered *gathered_list(struct status *self)
+{
+    status_lock(self);
+    known_fold(&self->known);
+    struct gathered *list = self->first;
+    self->first = NULL;
+    self->last = &self->first;
+    self->gathered = 0;
+    status_unlock(self);
+    return list;
 }
 
 void gather_take(struct status *self)
 {
     pthread_mutex_lock(&self->taking);
     uint64_t before = cpu_of(CLOCK_THREAD_CPUTIME_ID);
-    status_lock(self);
-    struct gathered *each = self->first, *next;
-    self->first = NULL;
-    self->last = &self->first;
-    self->gathered = 0;
-    status_unlock(self);
-    for (; each; each = next) {
+    struct gathered *next;
+    for (struct gathered *each = gathered_list(self); each; each = next) {
         next = each->next;
         gather_work(self, each);
         gathered_free(each);
     }
-    pack(self, before);
     give_way(self);
-    uint64_t took = cpu_of(CLOCK_THREAD_CPUTIME_ID) - before;
-    self->spent += took;
-    self->credit -= (int64_t)took;
-    if (self->credit < -DEBT_MAX)
-        self->credit = -DEBT_MAX;
-    size_t allowed = reckon(self);
+    uint64_t spent = charge(self, before);
+    self->spent += spent;
+    pack(self, before + spent);
+    trim(self);
+    charge(self, before + spent);
     status_lock(self);
-    self->allowed = self->granted = allowed;
+    self->allowed = self->granted = reckon(self);
     self->spare = self->credit >= (int64_t)CREDIT_FIRST / 2;
     self->kept_skipped = self->skipped;
     status_unlock(self);
@@ -316,7 +372,7 @@ void gather_take(struct status *self)
 static void rest(struct status *self, uint64_t until)
 {
     status_lock(self);
-    while (!self->stopping && self->gathered <= GATHER_MAX / 2 && clock_mono(&clock_system) < until)
+    while (!self->stopping && self->gathered <= GATHER_SOON && clock_mono(&clock_system) < until)
         thread_cond_wait_until(&self->wake, &self->watch->lock, until);
     status_unlock(self);
 }
@@ -384,9 +440,8 @@ void gather_close(struct status *self)
     status_unlock(self);
     pthread_join(self->thread, NULL);
     self->threaded = false;
-    for (struct gathered *each = self->first; each; each = next) {
+    for (struct gathered *each = gathered_list(self); each; each = next) {
         next = each->next;
         gathered_free(each);
     }
-    self->first = NULL;
 }

@@ -41,7 +41,10 @@ void keep_init(struct keep *keep, size_t max, struct budget *budget)
 
 /* ---- under the lock ---- */
 
-static void keep_drop_oldest(struct keep *keep, struct keep_ring *ring)
+/* Why something is evicted. */
+enum evicting { FOR_ROOM, FOR_MEMORY };
+
+static void keep_drop_oldest(struct keep *keep, struct keep_ring *ring, enum evicting why)
 {
     struct kept *oldest = ring->ring[ring->oldest];
     ring->oldest = (ring->oldest + 1) % ring->capacity;
@@ -49,18 +52,23 @@ static void keep_drop_oldest(struct keep *keep, struct keep_ring *ring)
     ring->looked -= ring->looked > 0;
     ring->size -= oldest->charged;
     keep->size -= oldest->charged;
+    keep->freed += why == FOR_MEMORY ? oldest->charged : 0;
     keep->evicted++;
+    keep->reach.requests += oldest->requests;
+    keep->reach.for_memory += why == FOR_MEMORY ? oldest->requests : 0;
+    if (oldest->arrived > keep->reach.whole_since)
+        keep->reach.whole_since = oldest->arrived;
     kept_unref(oldest);
 }
 
 /* False: there is nothing but blocks. */
-static bool keep_drop(struct keep *keep)
+static bool keep_drop(struct keep *keep, enum evicting why)
 {
     struct keep_ring *first = &keep->rings[KEPT_UNLINKED], *last = &keep->rings[KEPT_LINKED];
     if (first->count && (!last->count || first->size > keep->max / UNLINKED_SHARE))
-        keep_drop_oldest(keep, first);
+        keep_drop_oldest(keep, first, why);
     else if (last->count)
-        keep_drop_oldest(keep, last);
+        keep_drop_oldest(keep, last, why);
     else
         return false;
     return true;
@@ -111,10 +119,10 @@ static bool keep_charge(struct keep *keep, enum kept_class class, size_t size)
         blocks += keep->rings[i].block ? keep->rings[i].block->charged : 0;
     if (size + blocks > keep->max)
         return false;
-    while (keep->size + size > keep->max && keep_drop(keep))
+    while (keep->size + size > keep->max && keep_drop(keep, FOR_ROOM))
         continue;
     while (!budget_take_spare(keep->budget, size))
-        if (!keep_drop(keep))
+        if (!keep_drop(keep, FOR_MEMORY))
             return false;
     keep->rings[class].size += size;
     keep->size += size;
@@ -157,6 +165,7 @@ void keep_traces(struct keep *keep, enum kept_class class, struct view request, 
         bytes_append_view(&ring->block->bytes, request);
         ring->block->plain = ring->block->bytes.size;
         ring->block->arrived = arrived;
+        ring->block->first = ring->block->requests++ ? ring->block->first : arrived;
     }
     pthread_mutex_unlock(&keep->lock);
 }
@@ -199,7 +208,8 @@ static struct kept *keep_add(struct keep *keep, const struct kept *head, struct 
         bytes_init(bytes, 0, NULL);
         kept->packed = plain >= LARGE;
         kept->plain = plain;
-        kept->arrived = head->arrived;
+        kept->arrived = kept->first = head->arrived;
+        kept->requests = 1;
         kept->by_ingest = head->by_ingest;
         kept->series = head->series;
         kept->query = head->query;
@@ -251,6 +261,7 @@ static void keep_replace(struct keep *keep, struct kept *kept, struct bytes *pac
     kept->packed = true;
     keep->rings[kept->class].size -= kept->charged - charged;
     keep->size -= kept->charged - charged;
+    keep->freed += kept->charged - charged;
     budget_give(kept->budget, kept->charged - charged);
     kept->charged = charged;
 }
@@ -303,7 +314,7 @@ void keep_shrink(struct keep *keep, size_t size)
     pthread_mutex_lock(&keep->lock);
     for (int class = 0; class < KEPT_CLASSES && keep->size > size; class ++)
         keep_close_block(keep, &keep->rings[class]);
-    while (keep->size > size && keep_drop(keep))
+    while (keep->size > size && keep_drop(keep, FOR_MEMORY))
         continue;
     pthread_mutex_unlock(&keep->lock);
 }
@@ -392,4 +403,25 @@ uint64_t keep_oldest_block(struct keep *keep, enum kept_class class)
     }
     pthread_mutex_unlock(&keep->lock);
     return serial;
+}
+
+static void note_oldest(struct keep_reach *reach, const struct kept *kept)
+{
+    if (kept && kept->kind == KEPT_TRACES && (!reach->oldest || kept->first < reach->oldest))
+        reach->oldest = kept->first;
+}
+
+struct keep_reach keep_reach(struct keep *keep)
+{
+    pthread_mutex_lock(&keep->lock);
+    struct keep_reach reach = keep->reach;
+    reach.refused = keep->refused;
+    for (int class = 0; class < KEPT_CLASSES; class ++) {
+        const struct keep_ring *ring = &keep->rings[class];
+        note_oldest(&reach, ring->block);
+        for (size_t i = 0; i < ring->count; i++)
+            note_oldest(&reach, ring->ring[(ring->oldest + i) % ring->capacity]);
+    }
+    pthread_mutex_unlock(&keep->lock);
+    return reach;
 }

@@ -25,7 +25,9 @@ struct kept {
     enum kept_class class;
     uint64_t serial;  /* from 1, larger than that of older ones */
     uint64_t arrived; /* wall; of the newest request in it */
-    size_t plain;     /* bytes */
+    uint64_t first;   /* the same of the oldest */
+    size_t requests;
+    size_t plain; /* bytes */
     bool packed;
     struct series *series; /* PPROF; NULL: none */
     char *query, *content; /* OPAQUE; and of a PPROF that came by /ingest its
@@ -50,6 +52,15 @@ struct keep_ring {
     struct kept *block; /* traces requests behind one another; NULL: none */
 };
 
+/* How far back it reaches. Times are wall time of arrival, ns. */
+struct keep_reach {
+    uint64_t oldest;      /* of the kept traces; 0: none are kept */
+    uint64_t whole_since; /* nothing that arrived later was evicted; 0: nothing was at all */
+    uint64_t requests;    /* that were evicted; ... */
+    uint64_t for_memory;  /* ... of these, since the memory budget was short */
+    uint64_t refused;     /* requests that were never kept: no room or no memory */
+};
+
 struct keep {
     struct budget *budget;
     size_t max;
@@ -58,6 +69,8 @@ struct keep {
     size_t size;     /* bytes of all */
     uint64_t serial; /* the newest given */
     uint64_t evicted, refused;
+    uint64_t freed;          /* bytes that it shrank by: compressed, or evicted FOR_MEMORY */
+    struct keep_reach reach; /* but for oldest and refused */
 };
 
 void keep_init(struct keep *keep, size_t max, struct budget *budget);
@@ -86,7 +99,9 @@ void keep_list_free(struct kept **list, size_t count);
 /* The serial of the oldest of a class that has traces; larger than all given: none has. */
 uint64_t keep_oldest_block(struct keep *keep, enum kept_class class);
 
-/* Evicts the oldest until at most `size` bytes are left. */
+struct keep_reach keep_reach(struct keep *keep);
+
+/* Evicts the oldest until at most `size` bytes are left, for the memory budget. */
 void keep_shrink(struct keep *keep, size_t size);
 
 #endif

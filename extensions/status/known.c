@@ -1,4 +1,5 @@
-#include "extensions/status/known.h"
+#include "extensions/status/known_find.h"
+#include "extensions/status/reason.h"
 
 #include "lib/base/clock.h"
 
@@ -6,21 +7,26 @@
 
 /* Past so many rows at once, and so many a second, they are counted by service only: what a table
  * costs is small beside the rest at any load. */
-enum { TOKENS_MAX = KNOWN_SPANS, TOKENS_A_SECOND = 2000, BUCKETS = 1 << 16 };
+enum { TOKENS_MAX = KNOWN_SPANS, TOKENS_A_SECOND = 2000 };
 
 enum { OWED_FOR_S = 120, NAMES = 4096 };
 
 /* One allocation of more than HEAP_MAPPED bytes. */
 struct known_tables {
     struct known_span spans[KNOWN_SPANS];
-    _Atomic uint32_t buckets[BUCKETS];
+    _Atomic uint32_t buckets[KNOWN_BUCKETS];
     struct known_route routes[KNOWN_ROUTES];
 };
 
-static uint64_t known_mix(uint64_t hash, uint64_t word)
+/* The series is allocated with the route, so that unused routes take no room. */
+static bool known_route_init(struct known *known, struct known_route *route)
 {
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 32;
+    route->series = calloc(KNOWN_SERIES, sizeof *route->series);
+    if (!route->series)
+        return false;
+    budget_force(known->budget, KNOWN_SERIES * sizeof *route->series);
+    known->charged += KNOWN_SERIES * sizeof *route->series;
+    return true;
 }
 
 bool known_init(struct known *known, struct budget *budget)
@@ -37,32 +43,39 @@ bool known_init(struct known *known, struct budget *budget)
     known->spans = known->tables->spans;
     known->buckets = known->tables->buckets;
     known->routes = known->tables->routes;
-    return known->services[0];
+    return known->services[0] && known_route_init(known, &known->routes[0]);
 }
 
 void known_release(struct known *known)
 {
     for (size_t i = 0; i < known->service_count; i++)
         free(known->services[i]);
+    for (size_t i = 0; known->routes && i < known->route_count; i++)
+        free(known->routes[i].series);
     free(known->tables);
     names_release(&known->names);
     budget_give(known->budget, known->charged);
     *known = (struct known){0};
 }
 
-/* Whether a row more may be looked up. */
-static bool known_may(struct known *known, uint64_t now)
+static void known_refill(struct known *known, uint64_t now)
 {
-    if (now > known->tokens_at + NS_PER_MS) {
-        uint64_t ms = (now - known->tokens_at) / NS_PER_MS, more = ms * TOKENS_A_SECOND / 1000;
-        if (!known->tokens_at || ms > 1000 * 60 || known->tokens + more > TOKENS_MAX)
-            known->tokens = TOKENS_MAX;
-        else
-            known->tokens += more;
-        known->tokens_at = now;
-    }
+    uint64_t ms = (now - known->tokens_at) / NS_PER_MS, more = ms * TOKENS_A_SECOND / 1000;
+    if (!known->tokens_at || ms > 1000 * 60 || known->tokens + more > TOKENS_MAX)
+        known->tokens = TOKENS_MAX;
+    else
+        known->tokens += more;
+    known->tokens_at = now;
+}
+
+/* Whether a row more may be looked up. */
+static inline bool known_may(struct known *known, uint64_t now)
+{
+    if (now > known->tokens_at + NS_PER_MS)
+        known_refill(known, now);
     if (known->tokens == 0) {
         known->passed_over++;
+        known->passed_over_at = now;
         return false;
     }
     known->tokens--;
@@ -79,9 +92,21 @@ static size_t known_service_named(const struct known *known, uint64_t key, uint3
     return 0;
 }
 
+size_t known_service_find(const struct known *known, struct view name)
+{
+    for (size_t i = 1; i < known->service_count; i++)
+        if (view_eq(names_get(&known->names, known->services[i]->name), name))
+            return i;
+    return 0;
+}
+
 static size_t known_service_of(struct known *known, const struct watch_service *service)
 {
-    size_t at = known_service_named(known, service->key, 0);
+    size_t at = known->service_last;
+    if (service->key && known->services[at]->key == service->key)
+        return at;
+    at = known_service_named(known, service->key, 0);
+    known->service_last = at;
     if (at || !service->key || known->service_count == KNOWN_SERVICES)
         return at;
     struct known_service *made = calloc(1, sizeof *made);
@@ -95,7 +120,7 @@ static size_t known_service_of(struct known *known, const struct watch_service *
     return known->service_count++;
 }
 
-static size_t known_reason_of(struct known *known, const struct watch_reason *reason)
+size_t known_reason_of(struct known *known, const struct watch_reason *reason)
 {
     size_t at = 0;
     while (at < known->reason_count && known->reasons[at] != reason)
@@ -139,8 +164,11 @@ static size_t known_route_of(struct known *known, uint16_t service, uint32_t nam
             return at - 1;
     if (known->route_count == KNOWN_ROUTES)
         return 0;
-    size_t made = known->route_count++;
+    size_t made = known->route_count;
     known->routes[made] = (struct known_route){.service = service, .name = name, .next = *bucket};
+    if (!known_route_init(known, &known->routes[made]))
+        return 0;
+    known->route_count++;
     *bucket = (uint16_t)(made + 1);
     return made;
 }
@@ -167,62 +195,145 @@ static void known_meter(struct known *known, struct known_route *route)
     route->metered_from = route->cpu_ns;
 }
 
-static void known_route_add(struct known *known, size_t at, uint64_t samples, uint64_t cpu_ns,
-                            uint64_t now)
+/* Wall times between which samples were taken. */
+struct known_stretch {
+    uint64_t from, to;
+};
+
+/* A window that begins before what a series keeps, such as that of a sender whose clock is wrong,
+ * is taken to end when it arrived. */
+static struct known_stretch known_stretch_of(uint64_t start, uint64_t end, uint64_t arrived)
 {
-    struct known_route *route = &known->routes[at];
-    uint64_t step = now / KNOWN_SERIES_STEP;
+    uint64_t kept = (KNOWN_SERIES - 1) * KNOWN_SERIES_STEP;
+    uint64_t oldest = arrived > kept ? arrived - kept : 0;
+    struct known_stretch stretch = {.to = end && end < arrived ? end : arrived};
+    stretch.from = start && start < stretch.to ? start : stretch.to;
+    if (stretch.from < oldest) {
+        uint64_t length = stretch.to - stretch.from;
+        stretch.to = arrived;
+        stretch.from = length < kept ? arrived - length : oldest;
+    }
+    return stretch;
+}
+
+/* The step of a series to add to; what is older than the series goes into its oldest. */
+static struct known_route_step *known_route_at(struct known_route *route, uint64_t step)
+{
     if (step > route->step) {
         uint64_t from = step - route->step > KNOWN_SERIES ? step - KNOWN_SERIES : route->step;
         for (uint64_t i = from + 1; i <= step; i++)
-            route->series[i % KNOWN_SERIES] = 0;
+            route->series[i % KNOWN_SERIES] = (struct known_route_step){0};
         route->step = step;
     }
-    route->series[route->step % KNOWN_SERIES] += (float)cpu_ns;
-    if (!route->metered && at != 0 && cpu_ns)
-        known_meter(known, route);
-    if (!route->metered)
-        known->metered_others += cpu_ns;
-    route->samples += samples;
-    route->cpu_ns += cpu_ns;
+    if (step + KNOWN_SERIES <= route->step)
+        step = route->step - KNOWN_SERIES + 1;
+    return &route->series[step % KNOWN_SERIES];
 }
 
-double known_route_cpu(const struct known_route *route, uint64_t step)
+static uint64_t known_share(uint64_t value, double share)
+{
+    uint64_t part = share < 1 ? (uint64_t)((double)value * share + 0.5) : value;
+    return part < value ? part : value;
+}
+
+/* Spreads what was sampled evenly over the steps of a stretch. Each gets the difference between two
+ * rounded running sums, so that nothing is lost or made up. */
+static void known_route_spread(struct known_route *route, const struct known_route_step *sampled,
+                               const struct known_stretch *over)
+{
+    uint64_t last = (over->to > over->from ? over->to - 1 : over->to) / KNOWN_SERIES_STEP;
+    double length = (double)(over->to - over->from);
+    struct known_route_step done = {0};
+    for (uint64_t step = over->from / KNOWN_SERIES_STEP; step <= last; step++) {
+        uint64_t passed = (step + 1) * KNOWN_SERIES_STEP - over->from;
+        double share = step == last ? 1 : (double)passed / length;
+        struct known_route_step *at = known_route_at(route, step);
+        struct known_route_step until = {
+            .cpu_ns = known_share(sampled->cpu_ns, share),
+            .wall_ns = known_share(sampled->wall_ns, share),
+            .samples = known_share(sampled->samples, share),
+        };
+        at->cpu_ns += until.cpu_ns - done.cpu_ns;
+        at->wall_ns += until.wall_ns - done.wall_ns;
+        at->samples += until.samples - done.samples;
+        done = until;
+    }
+}
+
+static void known_route_add(struct known *known, size_t number,
+                            const struct known_route_step *sampled,
+                            const struct known_stretch *over)
+{
+    struct known_route *route = &known->routes[number];
+    known_route_spread(route, sampled, over);
+    if (!route->metered && number != 0 && sampled->cpu_ns)
+        known_meter(known, route);
+    if (!route->metered)
+        known->metered_others += sampled->cpu_ns;
+    route->samples += sampled->samples;
+    route->cpu_ns += sampled->cpu_ns;
+    route->wall_ns += sampled->wall_ns;
+}
+
+const struct known_route_step *known_route_step(const struct known_route *route, uint64_t step)
 {
     if (step > route->step || step + KNOWN_SERIES <= route->step)
-        return 0;
-    return (double)route->series[step % KNOWN_SERIES];
+        return NULL;
+    return &route->series[step % KNOWN_SERIES];
 }
 
 /* ---- spans ---- */
 
-static _Atomic uint32_t *known_bucket(const struct known *known, uint64_t id)
+static bool known_links(const struct known_span *own, uint64_t link)
 {
-    return &known->buckets[known_mix(0, id) & (BUCKETS - 1)];
+    return own && own->decided ? own->action == WATCH_LINKED : link != 0;
 }
 
-struct known_span *known_find(const struct known *known, uint64_t id)
+bool known_is_linked(const struct known *known, uint64_t id, struct view service, uint64_t link)
 {
-    uint32_t at = atomic_load_explicit(known_bucket(known, id), memory_order_relaxed);
-    for (; at; at = known->spans[at - 1].next)
-        if (known->spans[at - 1].id == id)
-            return &known->spans[at - 1];
-    return NULL;
+    return known_links(known_find_of(known, id, service), link);
 }
 
-bool known_may_have(const struct known *known, uint64_t id)
+bool known_times_cpu(const struct known *known, const struct known_span *span)
 {
-    return atomic_load_explicit(known_bucket(known, id), memory_order_relaxed) != 0;
+    return span->samples ? span->times_cpu : known->services[span->service]->times_cpu;
+}
+
+static bool known_owes(const struct known_span *span)
+{
+    return span->owed || span->owed_wall || span->owed_samples;
+}
+
+/* The stretch of the windows that a span's owed samples came in; now, where they are forgotten. */
+static struct known_stretch known_owed_over(const struct known *known,
+                                            const struct known_span *span, uint64_t now)
+{
+    const struct known_window *first = &known->windows[span->owed_from % KNOWN_WINDOWS];
+    const struct known_window *last = &known->windows[span->last_window % KNOWN_WINDOWS];
+    if (first->serial != span->owed_from || last->serial != span->last_window)
+        return (struct known_stretch){now, now};
+    struct known_stretch a = known_stretch_of(first->start, first->end, first->arrived);
+    struct known_stretch b = known_stretch_of(last->start, last->end, last->arrived);
+    return (struct known_stretch){.from = a.from < b.from ? a.from : b.from,
+                                  .to = a.to > b.to ? a.to : b.to};
+}
+
+/* Gives a route what a span owes. */
+static void known_pay(struct known *known, struct known_span *span, size_t route, uint64_t now)
+{
+    if (!known_owes(span))
+        return;
+    const struct known_route_step owed = {
+        .cpu_ns = span->owed, .wall_ns = span->owed_wall, .samples = span->owed_samples};
+    struct known_stretch over = known_owed_over(known, span, now);
+    known_route_add(known, route, &owed, &over);
+    span->owed = span->owed_wall = span->owed_samples = 0;
 }
 
 static void known_settle_span(struct known *known, struct known_span *span, uint64_t now)
 {
-    if (!span->owed && !span->owed_samples)
-        return;
-    size_t route = known_route_of(known, span->service, 0);
-    known_route_add(known, route, span->owed_samples, span->owed, now);
-    span->owed = 0;
-    span->owed_samples = 0;
+    if (known_owes(span))
+        known_pay(known, span, known_route_of(known, span->service, 0), now);
 }
 
 static void known_forget(struct known *known, struct known_span *span, uint64_t now)
@@ -238,14 +349,11 @@ static void known_forget(struct known *known, struct known_span *span, uint64_t 
     atomic_store_explicit(bucket, first, memory_order_relaxed);
 }
 
-/* The span of an id, made where it is new; the oldest gives way. */
-static struct known_span *known_put(struct known *known, uint64_t id, uint64_t now)
+/* A new span; the oldest gives way. */
+static struct known_span *known_make(struct known *known, uint64_t id, uint64_t now)
 {
-    struct known_span *span = known_find(known, id);
-    if (span)
-        return span;
     uint32_t number = known->newest;
-    span = &known->spans[number];
+    struct known_span *span = &known->spans[number];
     known->newest = (number + 1) % KNOWN_SPANS;
     if (known->span_count == KNOWN_SPANS)
         known_forget(known, span, now);
@@ -256,6 +364,22 @@ static struct known_span *known_put(struct known *known, uint64_t id, uint64_t n
         (struct known_span){.id = id, .next = atomic_load_explicit(bucket, memory_order_relaxed)};
     atomic_store_explicit(bucket, number + 1, memory_order_relaxed);
     return span;
+}
+
+/* The span that a service's decision is about. */
+static struct known_span *known_put_decided(struct known *known, uint64_t id, uint16_t service,
+                                            uint64_t now)
+{
+    struct known_span *near = known_near(known, id, service);
+    if (near && (!near->decided || near->service == service))
+        return near;
+    struct known_span *made = known_make(known, id, now);
+    made->service = service;
+    if (near && near != made) {
+        known_take_samples(known, made, near);
+        reason_recount(known, near);
+    }
+    return made;
 }
 
 void known_decided(struct known *known, const struct watch_decision *decision)
@@ -274,16 +398,46 @@ void known_decided(struct known *known, const struct watch_decision *decision)
     }
     if (!decision->span_id || !known_may(known, decision->decided))
         return;
-    struct known_span *span = known_put(known, decision->span_id, decision->decided);
+    if (known->row_count == KNOWN_ROWS)
+        known_fold(known);
     uint64_t waited = decision->ended && decision->decided > decision->ended
                           ? (decision->decided - decision->ended) / NS_PER_MS
                           : 0;
-    span->service = (uint16_t)at;
-    span->action = (uint8_t)decision->action;
-    span->reason = (uint8_t)reason;
-    span->link = decision->link_id;
-    span->decided = decision->decided;
-    span->waited_ms = waited < UINT32_MAX ? (uint32_t)waited : UINT32_MAX;
+    known->rows[known->row_count++] = (struct known_row){
+        .id = decision->span_id,
+        .link = decision->link_id,
+        .decided = decision->decided,
+        .waited_ms = waited < UINT32_MAX ? (uint32_t)waited : UINT32_MAX,
+        .service = (uint16_t)at,
+        .action = (uint8_t)decision->action,
+        .reason = (uint8_t)reason,
+    };
+}
+
+static void known_apply(struct known *known, const struct known_row *row)
+{
+    struct known_span *span = known_put_decided(known, row->id, row->service, row->decided);
+    span->service = row->service;
+    span->action = row->action;
+    span->reason = row->reason;
+    span->link = row->link;
+    span->decided = row->decided;
+    span->waited_ms = row->waited_ms;
+    reason_decided(known, span);
+}
+
+void known_fold(struct known *known)
+{
+    const struct known_row *rows = known->rows;
+    size_t count = known->row_count;
+    for (size_t i = 0; i < count; i++) {
+        if (i + FAR < count)
+            known_fetch_bucket(known, rows[i + FAR].id);
+        if (i + NEAR < count)
+            known_fetch_span(known, rows[i + NEAR].id);
+        known_apply(known, &rows[i]);
+    }
+    known->row_count = 0;
 }
 
 void known_window_came(struct known *known, const struct watch_window *window)
@@ -291,8 +445,12 @@ void known_window_came(struct known *known, const struct watch_window *window)
     size_t at = known_service_of(known, &window->service);
     uint32_t serial = ++known->window_serial;
     known->services[at]->has_profiles = true;
+    known->services[at]->times_cpu |= window->times_cpu;
+    known->services[at]->last_came = window->arrived;
+    known->services[at]->last_end = window->end;
     known->windows[serial % KNOWN_WINDOWS] = (struct known_window){
         .serial = serial,
+        .nth = known->services[at]->windows++,
         .service = (uint16_t)at,
         .kind = window->kind,
         .start = window->start,
@@ -301,25 +459,43 @@ void known_window_came(struct known *known, const struct watch_window *window)
     };
 }
 
-static void known_add_sample(struct known *known, uint16_t service,
-                             const struct watch_sample *sample, uint64_t now)
+static void known_owe(struct known_span *span, const struct watch_sample *sample, uint32_t window,
+                      uint64_t now)
 {
-    struct known_span *span = known_put(known, sample->id, now);
+    if (!known_owes(span)) {
+        span->owed_at = (uint32_t)(now / NS_PER_S);
+        span->owed_from = window;
+    }
+    span->owed += sample->cpu_ns;
+    span->owed_wall += sample->wall_ns;
+    span->owed_samples += sample->samples;
+}
+
+static void known_add_sample(struct known *known, uint16_t service,
+                             const struct watch_window *window, const struct watch_sample *sample,
+                             const struct known_stretch *over)
+{
+    struct known_span *span = known_near(known, sample->id, service);
+    if (!span)
+        span = known_make(known, sample->id, window->arrived);
     span->samples += sample->samples;
     span->cpu_ns += sample->cpu_ns;
+    span->wall_ns += sample->wall_ns;
+    span->times_cpu |= window->times_cpu || sample->cpu_ns;
     if (!span->decided)
         span->service = service;
     if (!span->first_window)
         span->first_window = known->window_serial;
     span->last_window = known->window_serial;
-    if (span->route) {
-        known_route_add(known, span->route, sample->samples, sample->cpu_ns, now);
+    known_hold(known, span);
+    reason_recount(known, span);
+    if (!span->route) {
+        known_owe(span, sample, known->window_serial, window->arrived);
         return;
     }
-    if (!span->owed)
-        span->owed_at = (uint32_t)(now / NS_PER_S);
-    span->owed += sample->cpu_ns;
-    span->owed_samples += sample->samples;
+    const struct known_route_step sampled = {
+        .cpu_ns = sample->cpu_ns, .wall_ns = sample->wall_ns, .samples = sample->samples};
+    known_route_add(known, span->route, &sampled, over);
 }
 
 void known_sampled(struct known *known, const struct watch_window *window,
@@ -327,26 +503,38 @@ void known_sampled(struct known *known, const struct watch_window *window,
 {
     size_t at = known_service_of(known, &window->service);
     struct known_service *service = known->services[at];
-    uint64_t over_cpu = 0, over_samples = 0;
+    struct known_stretch over = known_stretch_of(window->start, window->end, window->arrived);
+    struct known_route_step rest = {0};
+    known_fold(known);
     for (size_t i = 0; i < count; i++) {
+        if (i + FAR < count)
+            known_fetch_bucket(known, samples[i + FAR].id);
+        if (i + NEAR < count)
+            known_fetch_span(known, samples[i + NEAR].id);
         service->samples += samples[i].samples;
         service->cpu_ns += samples[i].cpu_ns;
+        service->times_cpu |= samples[i].cpu_ns > 0; /* recalled after a crash, too */
+        service->wall_ns += samples[i].wall_ns;
         if (known_may(known, window->arrived)) {
-            known_add_sample(known, (uint16_t)at, &samples[i], window->arrived);
+            known_add_sample(known, (uint16_t)at, window, &samples[i], &over);
         } else {
-            over_cpu += samples[i].cpu_ns;
-            over_samples += samples[i].samples;
+            rest.cpu_ns += samples[i].cpu_ns;
+            rest.wall_ns += samples[i].wall_ns;
+            rest.samples += samples[i].samples;
         }
     }
-    if (over_samples)
-        known_route_add(known, known_route_of(known, (uint16_t)at, 0), over_samples, over_cpu,
-                        window->arrived);
+    if (rest.samples || rest.cpu_ns || rest.wall_ns)
+        known_route_add(known, known_route_of(known, (uint16_t)at, 0), &rest, &over);
 }
 
 void known_seen(struct known *known, const struct known_seen *seen, uint64_t now)
 {
-    struct known_span *own = known_find(known, seen->id);
-    struct known_span *span = seen->link ? known_put(known, seen->link, now) : own;
+    known_fold(known);
+    struct known_span *own = known_find_of(known, seen->id, seen->service), *span = own;
+    if (seen->link && seen->link != seen->id)
+        span = known_find_of(known, seen->link, seen->service);
+    if (!span && seen->link)
+        span = known_make(known, seen->link, now);
     if (!span)
         return;
     if (own)
@@ -360,19 +548,22 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     size_t route = known_route_of(known, (uint16_t)service, names_put(&known->names, seen->name));
     span->dealt = true;
     span->route = (uint16_t)route;
+    struct known_route_step *at = known_route_at(&known->routes[route], now / KNOWN_SERIES_STEP);
+    bool linked = known_links(own, seen->link);
     known->routes[route].spans++;
-    known->routes[route].linked += seen->link != 0;
-    known_route_add(known, route, span->owed_samples, span->owed, now);
-    span->owed = 0;
-    span->owed_samples = 0;
+    known->routes[route].linked += linked;
+    at->spans++;
+    at->linked += linked;
+    known_pay(known, span, route, now);
 }
 
 void known_settle(struct known *known, uint64_t now)
 {
     uint64_t second = now / NS_PER_S;
+    known_fold(known);
     for (uint32_t i = 0; i < known->span_count; i++) {
         struct known_span *span = &known->spans[i];
-        if (span->owed && second > span->owed_at + OWED_FOR_S)
+        if (known_owes(span) && second > span->owed_at + OWED_FOR_S)
             known_settle_span(known, span, now);
     }
 }

@@ -17,9 +17,7 @@ struct view series_service(const struct series *series, bool by_ingest)
 
 uint64_t left_out_service(struct view name)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-    for (size_t i = 0; i < name.size; i++)
-        hash = (hash ^ name.data[i]) * UINT64_C(0x100000001b3);
+    uint64_t hash = view_hash(name);
     return hash ? hash : 1;
 }
 

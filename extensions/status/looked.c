@@ -6,7 +6,8 @@
 #define FORGET_AFTER (30 * NS_PER_S)
 #define PLAIN_MAX    ((size_t)256 << 20) /* of a block, inflated */
 
-enum { CAPACITY_MIN = 1024, FIGURES_AT_ONCE = 512 };
+/* The table is purged where one trace in PURGED_SHARE is gone. */
+enum { CAPACITY_MIN = 1024, FIGURES_AT_ONCE = 512, PURGED_SHARE = 8 };
 
 /* ---- the table ---- */
 
@@ -55,6 +56,30 @@ static void looked_unlink(struct looked *looked, uint32_t number)
         *at = looked->traces[number].next;
 }
 
+static void looked_link_all(struct looked *looked)
+{
+    memset(looked->buckets, 0, looked->capacity * sizeof *looked->buckets);
+    for (uint32_t i = 0; i < looked->count; i++)
+        looked_link(looked, i);
+}
+
+/* Removes the traces that are not kept any more. False: there are too few to be worth it. */
+static bool looked_purge(struct looked *looked)
+{
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < looked->count; i++)
+        live += looked_live(looked, &looked->traces[i]);
+    if (live + looked->count / PURGED_SHARE >= looked->count)
+        return false;
+    live = 0;
+    for (uint32_t i = 0; i < looked->count; i++)
+        if (looked_live(looked, &looked->traces[i]))
+            looked->traces[live++] = looked->traces[i];
+    looked->count = looked->newest = live;
+    looked_link_all(looked);
+    return true;
+}
+
 static bool looked_grow(struct looked *looked)
 {
     uint32_t capacity = looked->capacity ? looked->capacity * 2 : CAPACITY_MIN;
@@ -72,8 +97,7 @@ static bool looked_grow(struct looked *looked)
     free(looked->buckets);
     looked->buckets = buckets;
     looked->capacity = capacity;
-    for (uint32_t i = 0; i < looked->count; i++)
-        looked_link(looked, i);
+    looked_link_all(looked);
     return true;
 }
 
@@ -82,7 +106,8 @@ static struct looked_trace *looked_put(struct looked *looked, const uint8_t id[1
     struct looked_trace *trace = looked_find(looked, id);
     if (trace)
         return trace;
-    if (looked->count == looked->capacity && looked->capacity < LOOKED_TRACES)
+    if (looked->count == looked->capacity && !looked_purge(looked) &&
+        looked->capacity < LOOKED_TRACES)
         looked_grow(looked);
     if (!looked->capacity)
         return NULL;
@@ -101,7 +126,16 @@ static struct looked_trace *looked_put(struct looked *looked, const uint8_t id[1
 
 /* ---- reading ---- */
 
-static void add_service(struct looked_trace *trace, uint32_t service, bool first)
+static void add_name(struct looked_trace *trace, uint16_t name)
+{
+    unsigned at = 0;
+    while (at < TRACE_NAMES && trace->names[at] && trace->names[at] != name)
+        at++;
+    if (at < TRACE_NAMES)
+        trace->names[at] = name;
+}
+
+static void add_service(struct looked_trace *trace, uint16_t service, bool first)
 {
     unsigned at = 0;
     while (at < TRACE_SERVICES - 1 && trace->services[at] && trace->services[at] != service)
@@ -111,9 +145,22 @@ static void add_service(struct looked_trace *trace, uint32_t service, bool first
         trace->services[0] = service;
 }
 
-static void looked_add(struct looked *looked, const struct looked_span *each,
-                       const struct kept *kept)
+static bool is_linked(struct status *self, const struct looked_span *each)
 {
+    const struct otlp_span *span = &each->span;
+    uint64_t link;
+    if (!span->profile_id.size || !span_id_parse(span->profile_id, &link))
+        return false;
+    status_lock(self);
+    bool linked =
+        known_is_linked(&self->known, span_id_load(span->span_id.data), each->service, link);
+    status_unlock(self);
+    return linked;
+}
+
+static void looked_add(struct status *self, const struct looked_span *each, const struct kept *kept)
+{
+    struct looked *looked = self->looked;
     const struct otlp_span *span = &each->span;
     struct looked_trace *trace = span->trace_id.size == 16 && span->span_id.size == 8
                                      ? looked_put(looked, span->trace_id.data)
@@ -122,28 +169,28 @@ static void looked_add(struct looked *looked, const struct looked_span *each,
         return;
     bool local = otlp_span_is_local_root(span);
     uint8_t rank = span->parent_span_id.size == 0 ? 2 : local ? 1 : 0;
-    bool linked = span->profile_id.size > 0;
+    bool linked = is_linked(self, each);
     bool is_root = trace->spans == 0 || rank > trace->rank ||
                    (rank == trace->rank && span->start_ns < trace->start);
     trace->spans++;
     trace->linked += linked;
     trace->newest[kept->class] = kept->serial;
-    if (kept->serial > trace->last)
-        trace->last = kept->serial;
     if (!trace->first || kept->serial < trace->first)
         trace->first = kept->serial;
-    add_service(trace, names_put(&looked->names, each->service), is_root);
+    add_service(trace, (uint16_t)names_put(&looked->names, each->service), is_root);
+    uint16_t name = (uint16_t)names_put(&looked->names, span->name);
+    add_name(trace, name);
     if (!is_root)
         return;
     trace->root = span_id_load(span->span_id.data);
     trace->start = span->start_ns;
     trace->end = span->end_ns;
-    trace->name = names_put(&looked->names, span->name);
+    trace->name = name;
     trace->rank = rank;
     trace->root_linked = linked;
 }
 
-/* Walks the spans of requests from an offset on; false from visit: enough. */
+/* Visits the spans of requests from an offset on, until visit returns false. */
 static bool walk_requests(struct view requests, looked_visit_fn *visit, void *ctx)
 {
     struct otlp_walk walk;
@@ -166,20 +213,21 @@ static bool walk_requests(struct view requests, looked_visit_fn *visit, void *ct
 }
 
 struct adding {
-    struct looked *looked;
+    struct status *self;
     const struct kept *kept;
 };
 
 static bool add_visited(void *ctx, const struct looked_span *span)
 {
     struct adding *adding = ctx;
-    looked_add(adding->looked, span, adding->kept);
+    looked_add(adding->self, span, adding->kept);
     return true;
 }
 
-static void look_at(struct looked *looked, const struct kept *kept, struct bytes *plain)
+static void look_at(struct status *self, const struct kept *kept, struct bytes *plain)
 {
-    struct adding adding = {looked, kept};
+    struct looked *looked = self->looked;
+    struct adding adding = {self, kept};
     uint64_t *serial = &looked->of[kept->class].serial;
     size_t *offset = &looked->of[kept->class].offset;
     size_t from = kept->serial == *serial ? *offset : 0;
@@ -191,7 +239,7 @@ static void look_at(struct looked *looked, const struct kept *kept, struct bytes
     *offset = plain->size;
 }
 
-/* No block is on its way from one place to another meanwhile. */
+/* The caller prevents blocks from moving meanwhile. */
 static struct kept **list_from(struct status *self, uint64_t serial, size_t *count)
 {
     pthread_mutex_lock(&self->taking);
@@ -226,7 +274,7 @@ struct looked *looked_update(struct status *self)
     struct kept **list = list_from(self, from, &count);
     for (size_t i = 0; i < count; i++)
         if (list[i]->kind == KEPT_TRACES)
-            look_at(looked, list[i], &plain);
+            look_at(self, list[i], &plain);
     keep_list_free(list, count);
     bytes_release(&plain);
     for (int class = 0; class < KEPT_CLASSES; class ++)
@@ -237,8 +285,9 @@ struct looked *looked_update(struct status *self)
 void looked_figures(struct status *self, struct looked *looked)
 {
     for (uint32_t i = 0; i < looked->count; i++) {
-        looked->traces[i].cpu_ns = 0;
+        looked->traces[i].cpu_ns = looked->traces[i].wall_ns = 0;
         looked->traces[i].samples = 0;
+        looked->traces[i].times_cpu = false;
     }
     status_lock(self);
     for (uint32_t i = 0; looked->count && i < self->known.span_count; i++) {
@@ -247,12 +296,13 @@ void looked_figures(struct status *self, struct looked *looked)
             status_lock(self);
         }
         const struct known_span *span = known_at(&self->known, i);
-        struct looked_trace *trace =
-            span->trace && span->samples ? find_low(looked, span->trace) : NULL;
+        struct looked_trace *trace = span->trace ? find_low(looked, span->trace) : NULL;
         if (!trace)
             continue;
         trace->cpu_ns += span->cpu_ns;
+        trace->wall_ns += span->wall_ns;
         trace->samples += span->samples;
+        trace->times_cpu |= known_times_cpu(&self->known, span);
     }
     status_unlock(self);
 }

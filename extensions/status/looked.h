@@ -8,46 +8,49 @@
 #include "extensions/status/status.h"
 #include "lib/wire/otlp/otlp.h"
 
-enum { LOOKED_TRACES = 1 << 16, TRACE_SERVICES = 3 };
+enum { LOOKED_TRACES = 1 << 16, TRACE_SERVICES = 3, TRACE_NAMES = 12 };
 
+/* There are tens of thousands: small. */
 struct looked_trace {
     uint8_t id[16];
-    uint64_t root, start, end;     /* of the root, or of what comes nearest */
-    uint64_t first, last;          /* serials of the blocks that have its spans, ... */
-    uint64_t newest[KEPT_CLASSES]; /* ... and the last of each class; 0: none */
-    uint64_t cpu_ns;               /* filled by looked_figures */
+    uint64_t root, start, end;     /* of the root, or of the span that is most likely one */
+    uint64_t first;                /* serials of the first block that has its spans, ... */
+    uint64_t newest[KEPT_CLASSES]; /* ... and of the last of each class; 0: none */
+    uint64_t cpu_ns, wall_ns;      /* filled by looked_figures */
     uint32_t samples;
     uint32_t spans, linked;
-    uint32_t name, services[TRACE_SERVICES]; /* of the root first; 0: none */
     uint32_t next;                           /* in its bucket, number + 1 */
+    uint16_t name, services[TRACE_SERVICES]; /* of the root first; 0: none */
+    uint16_t names[TRACE_NAMES];             /* of its spans, the first that came; 0: none */
     uint8_t rank; /* of its root: 0 any span, 1 a local root, 2 one without a parent */
     bool root_linked;
+    bool times_cpu; /* cpu_ns is a measurement; filled by looked_figures */
 };
 
 struct looked {
     struct budget *budget;
     size_t charged;
-    struct names names;
+    struct names names;          /* up to LOOKED_TRACES, so that a number has 16 bits */
     struct looked_trace *traces; /* a ring */
     uint32_t *buckets;
     uint32_t capacity, newest, count;
     struct {
         uint64_t serial; /* of the newest block that was read, ... */
         size_t offset;   /* ... and how far */
-        uint64_t oldest; /* serial of what is kept */
+        uint64_t oldest; /* serial of the oldest kept block */
     } of[KEPT_CLASSES];
 };
 
 /* Adds new blocks to the table, and creates it if needed. NULL: no memory. */
 struct looked *looked_update(struct status *self);
 
-/* Sets cpu_ns and samples of all. */
+/* Sets cpu_ns, wall_ns, samples and times_cpu of all. */
 void looked_figures(struct status *self, struct looked *looked);
 
 /* NULL: not kept. */
 struct looked_trace *looked_find(const struct looked *looked, const uint8_t id[16]);
 
-/* Whether it has spans among what is kept. */
+/* Whether spans of it are kept. */
 static inline bool looked_live(const struct looked *looked, const struct looked_trace *trace)
 {
     for (int class = 0; class < KEPT_CLASSES; class ++)
@@ -56,7 +59,16 @@ static inline bool looked_live(const struct looked *looked, const struct looked_
     return false;
 }
 
-/* Calls visit for every span of the blocks from first to last; false from it: enough. */
+/* The serial of the last block that has its spans. */
+static inline uint64_t looked_last(const struct looked_trace *trace)
+{
+    uint64_t last = 0;
+    for (int class = 0; class < KEPT_CLASSES; class ++)
+        last = trace->newest[class] > last ? trace->newest[class] : last;
+    return last;
+}
+
+/* Calls visit for every span of the blocks first to last, until it returns false. */
 struct looked_span {
     struct otlp_span span;
     struct view resource; /* ResourceSpans */

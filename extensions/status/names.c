@@ -4,9 +4,7 @@
 
 static uint64_t names_hash(struct view text)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ text.data[i]) * UINT64_C(0x100000001b3);
+    uint64_t hash = view_hash(text);
     return hash ^ hash >> 29;
 }
 
@@ -100,4 +98,9 @@ struct view names_get(const struct names *names, uint32_t number)
         return VIEW(NAME_OTHERS);
     uint32_t from = number ? names_end(names, number - 1) : 0;
     return (struct view){names->text.data + from, names_end(names, number) - from};
+}
+
+bool names_eq(const struct names *names, uint32_t number, struct view text)
+{
+    return view_eq(names_get(names, number), names_cut(text));
 }

@@ -6,7 +6,7 @@
 
 enum { NAME_CUT = 256 };
 
-/* The text of number 0, for names beyond the limits. */
+/* Number 0 stands for names beyond the limits. */
 #define NAME_OTHERS "(others)"
 
 struct names {
@@ -25,5 +25,8 @@ void names_release(struct names *names);
 uint32_t names_put(struct names *names, struct view text);
 
 struct view names_get(const struct names *names, uint32_t number);
+
+/* Whether a number is that of a text. */
+bool names_eq(const struct names *names, uint32_t number, struct view text);
 
 #endif

@@ -7,12 +7,12 @@
 struct page_file {
     const char *path; /* "/app.css"; that of index.html is "/" */
     const char *type; /* Content-Type */
-    const char *etag; /* by its content, quoted */
+    const char *etag; /* a quoted hash of the content */
     const unsigned char *data;
     size_t size;
 };
 
-/* Ended by one without a path. */
+/* A row without a path ends it. */
 extern const struct page_file page_files[];
 
 #endif

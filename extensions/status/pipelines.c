@@ -1,16 +1,18 @@
-/* GET /api/pipelines: what runs, and its counters, which are those of the metrics page. */
+/* GET /api/pipelines: pipelines and components with the counters of the metrics page. */
 #include "extensions/status/status.h"
 
 #include <stdio.h>
 
-enum { CAUSES_MAX = 16, ID_MAX = 64 };
+enum { CAUSES_MAX = 64 };
 
-/* What points of one component are told as. */
+/* The metrics of one component. */
 struct figures {
     struct metrics metrics;
     const struct metrics_point *points; /* by name */
     size_t count;
 };
+
+#define DROPPED "spanlink_dropped_items"
 
 /* A component's counters by this name, items by signal. */
 static const struct counter {
@@ -25,19 +27,21 @@ static const struct counter {
     {"send_failed", "otelcol_exporter_send_failed"},
     {"enqueue_failed", "otelcol_exporter_enqueue_failed"},
     {"retries", "spanlink_exporter_retries"},
-    {"dropped", "spanlink_dropped_items"},
+    {"dropped", DROPPED},
 };
+
+static const struct counter refused_requests = {"", "spanlink_receiver_refused_requests"};
 
 static const struct item {
     const char *key, *signal;
 } items[] = {
-    {"spans", "traces"},
-    {"metric_points", "metrics"},
-    {"log_records", "logs"},
-    {"profile_samples", "profiles"},
+    {"spans", "traces"},     {"metric_points", "metrics"},
+    {"log_records", "logs"}, {"profile_samples", "profiles"},
+    {"profiles", ""}, /* of counters that count profiles, not their samples */
 };
 
 enum { COUNTERS = sizeof counters / sizeof *counters, ITEMS = sizeof items / sizeof *items };
+enum { PROFILES = ITEMS - 1, SAMPLES = PROFILES - 1 };
 
 static struct view label_of(const struct figures *figures, const struct metrics_point *point,
                             const char *name)
@@ -56,7 +60,7 @@ static bool is_of(const struct figures *figures, const struct metrics_point *poi
     return !row || view_eq(label_of(figures, point, row->kind), view_of(row->name));
 }
 
-/* The index of items that a point of a counter counts; -1: it is none of that counter. */
+/* The index of the items that a point counts; -1: it belongs to another counter. */
 static int item_of(const struct figures *figures, const struct metrics_point *point,
                    const struct counter *counter)
 {
@@ -66,10 +70,11 @@ static int item_of(const struct figures *figures, const struct metrics_point *po
     struct view signal = label_of(figures, point, "otel.signal");
     if (!signal.data)
         signal = label_of(figures, point, "data_type");
-    for (int i = 0; i < ITEMS; i++)
+    bool drops = strcmp(name, DROPPED) == 0;
+    for (int i = 0; i < PROFILES; i++)
         if (*rest == '_' ? strcmp(rest + 1, items[i].key) == 0
                          : !*rest && view_eq(signal, view_of(items[i].signal)))
-            return i;
+            return i == SAMPLES && drops ? PROFILES : i;
     return -1;
 }
 
@@ -133,39 +138,91 @@ static void put_queue(const struct figures *figures, const struct runtime_row *r
     json_close(json, '}');
 }
 
-/* [{cause, count}] of a metric. */
+struct cause_sum {
+    struct view cause;
+    const char *item; /* NULL: requests */
+    double count;
+};
+
+/* [{cause, item, count}] of a metric whose points are requests, or items of the counter. */
 static void put_causes(const struct figures *figures, const struct runtime_row *row,
-                       const char *key, const char *metric, struct json *json)
+                       const char *key, const struct counter *metric, bool requests,
+                       struct json *json)
 {
-    struct {
-        struct view cause;
-        double count;
-    } causes[CAUSES_MAX];
+    struct cause_sum sums[CAUSES_MAX];
     size_t count = 0;
     for (size_t i = 0; i < figures->count; i++) {
         const struct metrics_point *point = &figures->points[i];
-        if (strcmp(point->row->name, metric) != 0 || !is_of(figures, point, row))
+        if (strcmp(point->row->name, metric->metric) != 0 || !is_of(figures, point, row))
             continue;
-        struct view cause = label_of(figures, point, "cause");
+        int item = requests ? -1 : item_of(figures, point, metric);
+        struct cause_sum sum = {label_of(figures, point, "cause"),
+                                item < 0 ? NULL : items[item].key, point->value};
         size_t at = 0;
-        while (at < count && !view_eq(causes[at].cause, cause))
+        while (at < count && (!view_eq(sums[at].cause, sum.cause) || sums[at].item != sum.item))
             at++;
-        if (at == CAUSES_MAX)
-            continue;
-        if (at == count) {
-            causes[count].cause = cause;
-            causes[count++].count = 0;
-        }
-        causes[at].count += point->value;
+        if (at < count)
+            sums[at].count += sum.count;
+        else if (count < CAUSES_MAX)
+            sums[count++] = sum;
     }
     json_open(json, key, '[');
     for (size_t i = 0; i < count; i++) {
         json_open(json, NULL, '{');
-        json_text(json, "cause", causes[i].cause);
-        json_double(json, "count", causes[i].count);
+        json_text(json, "cause", sums[i].cause);
+        json_word(json, "item", sums[i].item ? sums[i].item : "requests");
+        json_double(json, "count", sums[i].count);
         json_close(json, '}');
     }
     json_close(json, ']');
+}
+
+/* Writes each URL once; signals that share one follow each other. */
+static void put_urls(const struct runtime_row *row, struct json *json)
+{
+    char last[1024] = "", url[1024];
+    json_open(json, "urls", '[');
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
+        if (!(row->signals & SIGNAL_BIT(signal)) ||
+            !runtime_row_url(row, signal, url, sizeof url) || strcmp(url, last) == 0)
+            continue;
+        json_word(json, NULL, url);
+        memcpy(last, url, sizeof last);
+    }
+    json_close(json, ']');
+}
+
+static void put_delivery(const struct runtime_row *row, struct json *json)
+{
+    struct runtime_delivery state;
+    if (!runtime_row_delivery(row, &state)) {
+        json_null(json, "delivery");
+        return;
+    }
+    json_open(json, "delivery", '{');
+    put_urls(row, json);
+    json_time_or_null(json, "failing_since_unix_nano", state.failing_since);
+    json_time_or_null(json, "succeeded_unix_nano", state.succeeded);
+    json_time_or_null(json, "failed_unix_nano", state.failed);
+    json_word(json, "error", *state.error ? state.error : NULL);
+    json_number(json, "slow_ns", state.slow_ns);
+    json_number(json, "oldest_ns", state.oldest_ns);
+    json_close(json, '}');
+}
+
+/* Port 0 is left out: the port that the system chose is not known here. */
+static void put_place(void *ctx, const struct place *place)
+{
+    struct json *json = ctx;
+    if (!place->listens || strcmp(place->port, "0") == 0)
+        return;
+    json_open(json, NULL, '{');
+    json_word(json, "key", place->key);
+    json_word(json, "host", place->host);
+    json_word(json, "port", place->port);
+    json_word(json, "unix_path", place->unix_path);
+    json_bool(json, "tls", place->tls);
+    json_close(json, '}');
 }
 
 static void put_component(const struct figures *figures, const struct runtime_row *row,
@@ -178,13 +235,17 @@ static void put_component(const struct figures *figures, const struct runtime_ro
     json_word(json, "id", row->name);
     json_word(json, "kind", row->kind);
     json_word(json, "doc", doc);
+    json_open(json, "listens", '[');
+    runtime_row_places(row, put_place, json);
+    json_close(json, ']');
     json_open(json, "counters", '{');
     for (size_t i = 0; i < COUNTERS; i++)
         put_counter(figures, row, &counters[i], json);
     json_close(json, '}');
     put_queue(figures, row, json);
-    put_causes(figures, row, "refusals", "spanlink_receiver_refused_requests", json);
-    put_causes(figures, row, "drops", "spanlink_dropped_items", json);
+    put_delivery(row, json);
+    put_causes(figures, row, "refusals", &refused_requests, true, json);
+    put_causes(figures, row, "drops", &counters[COUNTERS - 1], false, json);
     json_close(json, '}');
 }
 
@@ -193,10 +254,10 @@ static void put_component(const struct figures *figures, const struct runtime_ro
 struct rows {
     const struct figures *figures;
     struct json *json;
-    bool pipelines; /* those, or else components */
+    bool pipelines; /* write pipelines, not components */
 };
 
-/* "a, b" as a list. */
+/* Writes "a, b" as a list. */
 static void put_ids(struct json *json, const char *key, const char *parts)
 {
     json_open(json, key, '[');
@@ -252,6 +313,10 @@ static void put_process(const struct figures *figures, struct json *json)
     json_double(json, "oldest_ns",
                 1e9 * at_least_zero(one_of(figures, NULL, "spanlink_hold_oldest_age_seconds")));
     json_close(json, '}');
+}
+
+static void put_journal(const struct figures *figures, struct json *json)
+{
     double journal = one_of(figures, NULL, "spanlink_journal_bytes");
     if (journal < 0) {
         json_null(json, "journal");
@@ -259,37 +324,61 @@ static void put_process(const struct figures *figures, struct json *json)
     }
     json_open(json, "journal", '{');
     json_double(json, "bytes", journal);
+    json_double(json, "limit_bytes", one_of(figures, NULL, "spanlink_journal_limit_bytes"));
     json_double(json, "entries", one_of(figures, NULL, "spanlink_journal_entries"));
     json_double(json, "replay_left", one_of(figures, NULL, "spanlink_journal_replay_left"));
     json_close(json, '}');
 }
 
-void pipelines_answer(struct status *self, struct http_request *request)
+/* Why requests cannot be accepted, as health_check answers, and why the last configuration was
+ * refused; null: neither. */
+static void put_troubles(struct runtime *runtime, struct json *json)
 {
-    char error[ANSWER_ERROR];
-    struct bytes out;
-    struct figures figures;
-    if (!answer_parameters(http_request_query(request), (const struct parameter[]){{0}}, error)) {
-        answer_error(request, 400, error);
+    struct bytes text;
+    bytes_init(&text, 4096, NULL);
+    bool trouble = runtime_trouble(runtime, &text);
+    if (trouble)
+        json_text(json, "trouble", bytes_view(&text));
+    else
+        json_null(json, "trouble");
+    bytes_release(&text);
+    struct runtime_refusal refused = runtime_refused_reload(runtime);
+    if (!refused.at) {
+        json_null(json, "refused_reload");
         return;
     }
+    json_open(json, "refused_reload", '{');
+    json_time(json, "at_unix_nano", refused.at);
+    json_word(json, "error", refused.error);
+    json_close(json, '}');
+}
+
+static void write_pipelines(void *ctx, struct json *json)
+{
+    struct status *self = ctx;
+    struct figures figures;
     metrics_init(&figures.metrics, METRIC_NORMAL);
     runtime_figures(self->env->runtime, &figures.metrics);
     figures.points = metrics_sorted(&figures.metrics, &figures.count);
-    bytes_init(&out, ANSWER_MAX, self->env->budget);
-    struct json json = json_begin(&out);
-    struct rows rows = {&figures, &json, true};
-    json_open(&json, NULL, '{');
-    put_process(&figures, &json);
-    json_open(&json, "pipelines", '[');
+    struct rows rows = {&figures, json, true};
+    json_open(json, NULL, '{');
+    put_process(&figures, json);
+    put_journal(&figures, json);
+    put_troubles(self->env->runtime, json);
+    json_open(json, "pipelines", '[');
     runtime_rows(self->env->runtime, visit_row, &rows);
-    json_close(&json, ']');
+    json_close(json, ']');
     rows.pipelines = false;
-    json_open(&json, "components", '[');
+    json_open(json, "components", '[');
     runtime_rows(self->env->runtime, visit_row, &rows);
-    json_close(&json, ']');
-    json_close(&json, '}');
-    json.failed |= figures.metrics.failed;
+    json_close(json, ']');
+    json_close(json, '}');
+    json->failed |= figures.metrics.failed;
     metrics_release(&figures.metrics);
-    answer_json(request, &json);
+}
+
+void pipelines_answer(struct status *self, struct http_request *request)
+{
+    if (answer_has_none(request))
+        answer_surely(request, &self->small_answers, ANSWER_MAX, write_pipelines, self);
 }

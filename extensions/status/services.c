@@ -1,6 +1,8 @@
 /* GET /api/services: services, and why their spans have no link, over time. */
 #include "extensions/status/status.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void put_reasons(const struct known *known, const struct known_service *service,
@@ -55,17 +57,28 @@ static void put_history(const struct known *known, const struct known_service *s
     json_close(json, ']');
 }
 
-/* Names of profiles that no span has: of a service whose spans have no profile, the wrong name. */
+/* The name under which samples with the ids of its spans came, if that is not its own. */
 static void put_unmatched(const struct known *known, const struct known_service *service,
                           struct json *json)
 {
+    const struct known_service *other = known->services[service->profiles_under];
     json_open(json, "profile_services_unmatched", '[');
-    for (size_t i = 1; i < known->service_count; i++) {
-        const struct known_service *other = known->services[i];
-        if (!service->has_profiles && other->has_profiles && !other->has_spans)
-            json_text(json, NULL, names_get(&known->names, other->name));
-    }
+    if (service->profiles_under)
+        json_text(json, NULL, names_get(&known->names, other->name));
     json_close(json, ']');
+}
+
+/* When its profiles come, and how far their times are from those of its spans. */
+static void put_profiles(const struct known_service *service, struct json *json)
+{
+    json_open(json, "profiles", '{');
+    json_time_or_null(json, "last_unix_nano", service->last_came);
+    json_time_or_null(json, "last_end_unix_nano", service->last_end);
+    json_number(json, "linked_out_of_reach", service->apart);
+    char far[24];
+    snprintf(far, sizeof far, "%" PRId64, service->apart_ns);
+    json_literal(json, "out_of_reach_ns", far);
+    json_close(json, '}');
 }
 
 static void put_service(const struct known *known, const struct known_service *service,
@@ -78,39 +91,40 @@ static void put_service(const struct known *known, const struct known_service *s
     json_number(json, "not_linked", service->not_linked);
     json_number(json, "samples", service->samples);
     json_number(json, "cpu_ns", service->cpu_ns);
+    json_bool(json, "cpu_known", service->times_cpu);
+    json_number(json, "wall_ns", service->wall_ns);
     json_bool(json, "has_spans", service->has_spans);
     json_bool(json, "has_profiles", service->has_profiles);
     put_reasons(known, service, json);
     put_history(known, service, now, json);
     put_unmatched(known, service, json);
+    put_profiles(service, json);
     json_close(json, '}');
 }
 
-void services_answer(struct status *self, struct http_request *request)
+static void write_services(void *ctx, struct json *json)
 {
-    char error[ANSWER_ERROR];
-    struct bytes out;
-    if (!answer_parameters(http_request_query(request), (const struct parameter[]){{0}}, error)) {
-        answer_error(request, 400, error);
-        return;
-    }
+    struct status *self = ctx;
     uint64_t now = clock_wall(self->env->clock);
-    bytes_init(&out, ANSWER_MAX, self->env->budget);
-    struct json json = json_begin(&out);
-    json_open(&json, NULL, '{');
-    json_open(&json, "services", '[');
+    json_open(json, NULL, '{');
+    json_open(json, "services", '[');
     status_lock(self);
     const struct known *known = &self->known;
     for (size_t i = 0; i < known->service_count; i++) {
         const struct known_service *service = known->services[i];
         /* 0: those that there is no room for, if any. */
         if (i > 0 || service->has_spans || service->has_profiles)
-            put_service(known, service, now, &json);
+            put_service(known, service, now, json);
         status_unlock(self);
         status_lock(self);
     }
     status_unlock(self);
-    json_close(&json, ']');
-    json_close(&json, '}');
-    answer_json(request, &json);
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+void services_answer(struct status *self, struct http_request *request)
+{
+    if (answer_has_none(request))
+        answer_surely(request, &self->small_answers, ANSWER_MAX, write_services, self);
 }

@@ -1,46 +1,111 @@
 /* GET /api/spans/{span_id}: what was decided of a span, why, and from which windows. */
+#include "extensions/status/inherited.h"
+#include "extensions/status/known_find.h"
 #include "extensions/status/looked.h"
+#include "extensions/status/reason.h"
+#include "lib/wire/proto/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define AROUND    (60 * NS_PER_S) /* windows so far from the span are shown */
 #define LEFT_NEAR (2 * NS_PER_S)  /* between a window's arrival and that of its request here */
 
-enum { WINDOWS_SHOWN = 32 };
+enum { WINDOWS_SHOWN = 32, SAME_ID_SHOWN = 8 };
+
+/* Which of the spans with the id is asked about; "": any. */
+struct span_query {
+    char service[PARAMETER_SIZE], trace_id[64];
+    uint8_t trace[16];
+};
+
+/* A kept span with the id. */
+struct span_same {
+    uint8_t trace[16];
+    char service[NAME_CUT + 1], name[NAME_CUT + 1];
+};
 
 /* The response about a span. */
 struct span_told {
+    const struct span_query *query;
+    struct status *self;
     uint64_t id;
-    uint8_t trace[16];
-    bool has_trace;
-    struct view name, service; /* as it passed; data NULL: it is not kept */
-    char service_text[NAME_CUT + 1], name_text[NAME_CUT + 1];
     uint64_t start, end, link, decided;
-    bool local_root;
+    uint64_t samples, cpu_ns, wall_ns;
     const char *decision, *reason, *text, *fix;
-    uint16_t number; /* of its service in known; 0: not known */
+    struct view name, service; /* as it passed; data NULL: it is not kept */
     uint32_t first_window, last_window;
+    uint16_t number; /* of its service in known; 0: not known */
+    bool has_trace, local_root;
+    bool inherited; /* its link is its local root's */
+    bool times_cpu; /* cpu_ns is a measurement */
+    uint8_t trace[16];
+    char service_text[NAME_CUT + 1], name_text[NAME_CUT + 1];
+    struct told_reason reasoned; /* where text and fix may be */
+    struct span_same same[SAME_ID_SHOWN];
+    size_t same_count;
+    int rank; /* of the span that is told: how much is known of it */
 };
+
+/* False: there is no room, or it was noted before. */
+static bool note_same(struct span_told *told, const struct looked_span *each)
+{
+    struct span_same same = {0};
+    memcpy(same.trace, each->span.trace_id.data, sizeof same.trace);
+    text_cut(each->service, same.service, sizeof same.service);
+    text_cut(each->span.name, same.name, sizeof same.name);
+    for (size_t i = 0; i < told->same_count; i++)
+        if (memcmp(told->same[i].trace, same.trace, sizeof same.trace) == 0 &&
+            strcmp(told->same[i].service, same.service) == 0)
+            return false;
+    if (told->same_count == SAME_ID_SHOWN)
+        return false;
+    told->same[told->same_count++] = same;
+    return true;
+}
+
+/* Of several spans with an id, one that is linked is told, else one that was decided. */
+static int rank_of(struct status *self, const struct looked_span *each)
+{
+    status_lock(self);
+    const struct known_span *span =
+        known_find_of(&self->known, span_id_load(each->span.span_id.data), each->service);
+    int rank = !span || !span->decided ? 1 : span->action == WATCH_LINKED ? 3 : 2;
+    status_unlock(self);
+    return rank;
+}
+
+static bool is_asked_for(const struct span_query *query, const struct looked_span *each)
+{
+    return (!*query->service || view_eq(each->service, view_of(query->service))) &&
+           (!*query->trace_id || memcmp(each->span.trace_id.data, query->trace, 16) == 0);
+}
 
 static bool span_visited(void *ctx, const struct looked_span *each)
 {
     struct span_told *told = ctx;
     const struct otlp_span *span = &each->span;
     if (span->span_id.size != 8 || span_id_load(span->span_id.data) != told->id ||
-        span->trace_id.size != 16)
+        span->trace_id.size != 16 || !note_same(told, each) || !is_asked_for(told->query, each))
         return true;
+    int rank = rank_of(told->self, each);
+    if (rank <= told->rank)
+        return true;
+    told->rank = rank;
     memcpy(told->trace, span->trace_id.data, 16);
     told->has_trace = true;
-    snprintf(told->service_text, sizeof told->service_text, "%.*s", VIEW_ARG(each->service));
-    snprintf(told->name_text, sizeof told->name_text, "%.*s", VIEW_ARG(span->name));
+    text_cut(each->service, told->service_text, sizeof told->service_text);
+    text_cut(span->name, told->name_text, sizeof told->name_text);
     told->service = view_of(told->service_text);
     told->name = view_of(told->name_text);
     told->start = span->start_ns;
     told->end = span->end_ns;
     told->local_root = otlp_span_is_local_root(span);
+    told->link = 0;
     if (span->profile_id.data && !span_id_parse(span->profile_id, &told->link))
         told->link = 0;
-    return false;
+    told->inherited = link_is_inherited(span, told->link);
+    return true;
 }
 
 static void tell_unknown(struct span_told *told)
@@ -58,7 +123,10 @@ static void tell_unknown(struct span_told *told)
 static void tell_passed(struct span_told *told)
 {
     told->decision = told->link ? "linked" : "as_came";
-    if (told->link)
+    if (told->inherited) {
+        told->reason = INHERITED_REASON;
+        told->text = INHERITED_TEXT;
+    } else if (told->link)
         told->text = "It is linked; the decision itself is not remembered any more.";
     else if (told->local_root)
         told->text = "It passed without a decision that is still remembered.";
@@ -82,14 +150,15 @@ static void tell_decided(struct span_told *told, const struct known *known,
     if (!told->end)
         told->end = span->decided - (uint64_t)span->waited_ms * NS_PER_MS;
     if (span->action == WATCH_LINKED) {
-        told->link = span->link;
-        told->text = "A sample that names it has arrived.";
+        told->link = told->has_trace && told->link ? told->link : span->link;
+        told->reason = told->inherited ? INHERITED_REASON : NULL;
+        told->text = told->inherited ? INHERITED_TEXT : "A sample that names it has arrived.";
         return;
     }
-    const struct watch_reason *reason = known->reasons[span->reason];
-    told->reason = reason->word;
-    told->text = reason->text;
-    told->fix = reason->fix;
+    reason_of(known, span, &told->reasoned);
+    told->reason = told->reasoned.word;
+    told->text = told->reasoned.text;
+    told->fix = told->reasoned.fix;
 }
 
 static void tell_waiting(struct span_told *told, const struct watch_waiting *waiting)
@@ -119,14 +188,77 @@ static void tell_left_out(const struct status *self, struct span_told *told)
     }
 }
 
+/* Under the watch's lock: whether a linked span's samples are too far from its time. */
+static void tell_out_of_reach(const struct known *known, const struct known_span *span,
+                              struct span_told *told)
+{
+    if (!span || span->action != WATCH_LINKED || told->inherited)
+        return;
+    int64_t gap = known_out_of_reach(known, span, told->start, told->end);
+    if (!gap)
+        return;
+    struct told_reason *buffers = &told->reasoned;
+    snprintf(buffers->text_buffer, sizeof buffers->text_buffer,
+             "Samples with its id came, but by their profile's time %.0f s %s the span. Grafana "
+             "asks for profiles from 30 s before a span to 30 s after it, so its link opens "
+             "nothing.",
+             (double)(gap < 0 ? -gap : gap) / 1e9, gap < 0 ? "before" : "after");
+    told->text = buffers->text_buffer;
+    told->fix = "Set the clock of the profiled process's host.";
+}
+
+/* Under the watch's lock: whether the service of a span that waited in vain had stopped to upload
+ * profiles. */
+static void tell_silence(const struct known *known, const struct known_span *span,
+                         struct span_told *told)
+{
+    const struct known_service *service = known->services[told->number];
+    if (!span || !told->reason || strcmp(told->reason, "hold_ran_out") != 0 || !told->end ||
+        !service->last_came || service->last_came >= told->end)
+        return;
+    struct told_reason *buffers = &told->reasoned;
+    snprintf(buffers->text_buffer, sizeof buffers->text_buffer,
+             "The last profile of its service arrived %.0f s before the span ended.",
+             (double)(told->end - service->last_came) / 1e9);
+    told->text = buffers->text_buffer;
+    told->fix = "Check that the profiler still runs and can reach this process.";
+}
+
+/* Under the watch's lock. */
+static void tell_figures(struct span_told *told, const struct known *known,
+                         const struct known_span *span)
+{
+    told->times_cpu =
+        span ? known_times_cpu(known, span) : known->services[told->number]->times_cpu;
+    if (span) {
+        told->samples = span->samples;
+        told->cpu_ns = span->cpu_ns;
+        told->wall_ns = span->wall_ns;
+    }
+}
+
+/* The span that is told in what is known. Under the watch's lock. */
+static const struct known_span *find_told(const struct known *known, const struct span_told *told)
+{
+    const char *service = told->service.data ? told->service_text : told->query->service;
+    if (*service)
+        return known_find_of(known, told->id, view_of(service));
+    const struct known_span *span = known_find(known, told->id);
+    while (span && !span->decided && known_next(known, span))
+        span = known_next(known, span);
+    return span;
+}
+
 static void tell(struct status *self, struct span_told *told)
 {
     struct watch_waiting waiting;
     bool waits = watch_waits(self->watch, told->id, &waiting);
     looked_walk(self, 0, UINT64_MAX, span_visited, told);
+    waits = waits && !told->has_trace &&
+            (!*told->query->service || strcmp(waiting.service, told->query->service) == 0);
     status_lock(self);
     const struct known *known = &self->known;
-    const struct known_span *span = known_find(known, told->id);
+    const struct known_span *span = find_told(known, told);
     if (span) {
         told->first_window = span->first_window;
         told->last_window = span->last_window;
@@ -145,67 +277,143 @@ static void tell(struct status *self, struct span_told *told)
         snprintf(told->service_text, sizeof told->service_text, "%.*s", VIEW_ARG(name));
         told->service = view_of(told->service_text);
     }
-    for (size_t i = 1; !told->number && told->service.data && i < known->service_count; i++)
-        if (view_eq(told->service, names_get(&known->names, known->services[i]->name)))
-            told->number = (uint16_t)i;
+    if (!told->number && told->service.data)
+        told->number = (uint16_t)known_service_find(known, told->service);
+    tell_figures(told, known, span);
+    tell_out_of_reach(known, span, told);
+    tell_silence(known, span, told);
     if (told->link && told->service.data)
         tell_left_out(self, told);
     status_unlock(self);
 }
 
-static bool is_near(const struct span_told *told, const struct known_window *window)
+static uint64_t gap_of(const struct known_window *window, uint64_t from, uint64_t to)
 {
-    uint64_t from = told->start ? told->start : told->end, to = told->end;
-    uint64_t end = window->end ? window->end : window->arrived;
-    uint64_t start = window->start ? window->start : end;
-    return !to || (start < to + AROUND && end + AROUND > from);
+    int64_t gap = known_window_gap(window, from, to);
+    return (uint64_t)(gap < 0 ? -gap : gap);
 }
 
-static void put_window(struct json *json, const struct span_told *told,
-                       const struct known_window *window)
+/* How far a window is from the span, or from the decision about it if that is nearer, ns. */
+static uint64_t distance_of(const struct span_told *told, const struct known_window *window)
 {
-    bool holds = told->first_window &&
-                 (window->serial == told->first_window || window->serial == told->last_window);
+    if (!told->end)
+        return 0;
+    uint64_t gap = gap_of(window, told->start ? told->start : told->end, told->end);
+    uint64_t decided = told->decided ? gap_of(window, told->decided, told->decided) : gap;
+    return decided ? gap : 0;
+}
+
+/* The windows nearest to a span, by distance. */
+struct near_windows {
+    struct near_window {
+        uint64_t distance;
+        uint32_t serial;
+    } list[WINDOWS_SHOWN];
+    size_t count;
+};
+
+static void near_add(struct near_windows *near, uint64_t distance, uint32_t serial)
+{
+    size_t at = near->count < WINDOWS_SHOWN ? near->count++ : WINDOWS_SHOWN;
+    if (at == WINDOWS_SHOWN && near->list[--at].distance <= distance)
+        return;
+    for (; at > 0 && near->list[at - 1].distance > distance; at--)
+        near->list[at] = near->list[at - 1];
+    near->list[at] = (struct near_window){distance, serial};
+}
+
+static int by_serial(const void *a, const void *b)
+{
+    const struct near_window *x = a, *y = b;
+    return (x->serial > y->serial) - (x->serial < y->serial);
+}
+
+static void put_window(struct json *json, enum known_held held, const struct known_window *window)
+{
     json_open(json, NULL, '{');
     json_time_or_null(json, "from_unix_nano", window->start);
     json_time_or_null(json, "to_unix_nano", window->end);
     json_time(json, "arrived_unix_nano", window->arrived);
-    json_bool(json, "holds_samples", holds);
+    if (held == KNOWN_HELD_UNKNOWN)
+        json_null(json, "holds_samples");
+    else
+        json_bool(json, "holds_samples", held == KNOWN_HELD);
     json_word(json, "type", window->kind);
     json_close(json, '}');
 }
 
+/* The nearest of the span's service, in the order in which they came. */
 static void put_windows(struct status *self, const struct span_told *told, struct json *json)
 {
-    unsigned shown = 0;
+    struct near_windows near = {.count = 0};
     json_open(json, "windows", '[');
     status_lock(self);
     const struct known *known = &self->known;
+    const struct known_span *span = find_told(known, told);
     uint32_t from = known->window_serial > KNOWN_WINDOWS ? known->window_serial - KNOWN_WINDOWS : 0;
-    for (uint32_t i = from + 1; i <= known->window_serial && shown < WINDOWS_SHOWN; i++) {
+    for (uint32_t i = from + 1; told->number && i <= known->window_serial; i++) {
         const struct known_window *window = &known->windows[i % KNOWN_WINDOWS];
-        if (!told->number || window->service != told->number || !is_near(told, window))
-            continue;
-        put_window(json, told, window);
-        shown++;
+        uint64_t distance = distance_of(told, window);
+        if (window->service == told->number && distance < AROUND)
+            near_add(&near, distance, i);
+    }
+    qsort(near.list, near.count, sizeof *near.list, by_serial);
+    for (size_t i = 0; i < near.count; i++) {
+        const struct known_window *window = &known->windows[near.list[i].serial % KNOWN_WINDOWS];
+        put_window(json, span ? known_holds(known, span, window) : KNOWN_HELD_UNKNOWN, window);
     }
     status_unlock(self);
     json_close(json, ']');
 }
 
+/* The other kept spans with the id. */
+static void put_same(const struct span_told *told, struct json *json)
+{
+    json_open(json, "same_id", '[');
+    for (size_t i = 0; i < told->same_count; i++) {
+        const struct span_same *same = &told->same[i];
+        if (memcmp(same->trace, told->trace, sizeof same->trace) == 0 &&
+            strcmp(same->service, told->service_text) == 0)
+            continue;
+        json_open(json, NULL, '{');
+        json_hex(json, "trace_id", (struct view){same->trace, sizeof same->trace});
+        json_word(json, "service", same->service);
+        json_word(json, "name", same->name);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+static bool read_query(struct span_query *query, const char *text, char *error)
+{
+    static const char *const given[] = {"service", "trace_id", NULL};
+    const struct parameter list[] = {
+        {"service", query->service, sizeof query->service},
+        {"trace_id", query->trace_id, sizeof query->trace_id},
+        {0},
+    };
+    if (!answer_parameters(text, list, error) || !answer_has_values(text, given, error))
+        return false;
+    bool good = !*query->trace_id || answer_hex(query->trace_id, query->trace, sizeof query->trace);
+    if (!good)
+        snprintf(error, ANSWER_ERROR, "trace_id: expected 32 hex digits");
+    return good;
+}
+
 void span_answer(struct status *self, struct http_request *request, const char *hex)
 {
     uint8_t id[8];
-    char error[ANSWER_ERROR];
     if (!answer_hex(hex, id, sizeof id)) {
         answer_error(request, 400, "a span id has 16 hex digits");
         return;
     }
-    if (!answer_parameters(http_request_query(request), (const struct parameter[]){{0}}, error)) {
+    struct span_query query;
+    char error[ANSWER_ERROR];
+    if (!read_query(&query, http_request_query(request), error)) {
         answer_error(request, 400, error);
         return;
     }
-    struct span_told told = {.id = span_id_load(id)};
+    struct span_told told = {.query = &query, .self = self, .id = span_id_load(id)};
     tell(self, &told);
     struct bytes out;
     bytes_init(&out, ANSWER_MAX, self->env->budget);
@@ -226,7 +434,12 @@ void span_answer(struct status *self, struct http_request *request, const char *
     json_time_or_null(&json, "start_unix_nano", told.start);
     json_time_or_null(&json, "end_unix_nano", told.end);
     json_id(&json, "profile_id", told.link);
+    json_number(&json, "samples", told.samples);
+    json_number(&json, "cpu_ns", told.cpu_ns);
+    json_bool(&json, "cpu_known", told.times_cpu);
+    json_number(&json, "wall_ns", told.wall_ns);
     put_windows(self, &told, &json);
+    put_same(&told, &json);
     json_close(&json, '}');
     answer_json(request, &json);
 }

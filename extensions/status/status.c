@@ -3,14 +3,17 @@
 #include "extensions/status/status.h"
 
 #include "extensions/status/page.h"
+#include "lib/base/heap.h"
 #include "lib/base/thread.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define MIB ((size_t)1 << 20)
+#define MIB          ((size_t)1 << 20)
+#define DENIED_QUIET (60 * NS_PER_S)
 
-enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64, THREADS = 2 };
+enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64, THREADS = 2, DENIED_OFTEN = 3 };
 
 static const struct key keys[] = {
     KEY_STRING(struct status, endpoint, "endpoint", "localhost:13134", KEY_REQUIRED,
@@ -30,6 +33,7 @@ static struct listen_on status_place(const struct status *self)
                               .tls_key = "tls",
                               .tls = &self->tls,
                               .id = self->env ? self->env->id : "",
+                              .kind = self->env ? self->env->kind : NULL,
                               .yields = self->env ? &self->env->yields : NULL,
                               .what = "the page of traces, flame graphs and pipelines at /"};
 }
@@ -58,6 +62,8 @@ static void answer_file(struct http_request *request, const struct page_file *fi
 {
     const char *known = http_request_header(request, "If-None-Match");
     bool same = known && strstr(known, file->etag);
+    if (!answer_has_none(request))
+        return;
     answer_headers(request, false);
     http_response_header(request, "ETag", file->etag);
     http_response_header(request, "Cache-Control", "no-cache");
@@ -102,11 +108,30 @@ static bool find_route(struct status *self, struct http_request *request, const 
         gather_take(self);
         self->looked_at = clock_mono(self->env->clock);
         pthread_mutex_lock(&self->looking);
-        if (routes[i].answer)
+        if (self->retired)
+            answer_error(request, 503, "the configuration was reloaded: ask again");
+        else if (routes[i].answer)
             routes[i].answer(self, request);
         else
             routes[i].answer_one(self, request, path + size);
         pthread_mutex_unlock(&self->looking);
+        return true;
+    }
+    return false;
+}
+
+/* The views have their addresses behind a '#', which is easily forgotten. */
+static bool find_view(struct http_request *request, const char *path)
+{
+    static const char *const views[] = {"/traces", "/flame", "/why", "/cost", "/pipeline"};
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        char place[32];
+        if (strcmp(path, views[i]) != 0)
+            continue;
+        snprintf(place, sizeof place, "/#%s", views[i]);
+        answer_headers(request, false);
+        http_response_header(request, "Location", place);
+        http_respond(request, 302, "text/plain", VIEW(""), 0);
         return true;
     }
     return false;
@@ -121,9 +146,26 @@ static void status_handle(void *ctx, struct http_request *request)
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         http_response_header(request, "Allow", "GET, HEAD");
         answer_error(request, 405, "only GET and HEAD: there is nothing to change here");
-    } else if (!find_file(request, path) && !find_route(self, request, path)) {
+    } else if (!find_file(request, path) && !find_route(self, request, path) &&
+               !find_view(request, path)) {
         answer_error(request, 404, "there is nothing here; the API is described in openapi.yaml");
     }
+}
+
+/* A browser that asks for a password is refused once or twice before it has it. */
+static void status_refused(void *ctx, const char *path, const struct peer *peer,
+                           const struct outcome *why)
+{
+    struct status *self = ctx;
+    char text[PEER_TEXT];
+    uint64_t now = clock_mono(self->env->clock), next = atomic_load(&self->denied_next);
+    (void)path;
+    if (why->cause != CAUSE_AUTH || atomic_fetch_add(&self->denied, 1) + 1 < DENIED_OFTEN ||
+        now < next ||
+        !atomic_compare_exchange_strong(&self->denied_next, &next, now + DENIED_QUIET))
+        return;
+    env_warn(self->env, "%" PRIu64 " requests refused: %s (the last from %s)",
+             atomic_exchange(&self->denied, 0), why->text, peer_text(peer, text));
 }
 
 /* ---- life ---- */
@@ -139,6 +181,7 @@ static bool status_open(void *instance, const struct env *env, char *error, size
         .idle_timeout_ns = 60 * NS_PER_S,
         .budget = env->budget,
         .handler = status_handle,
+        .refused = status_refused,
         .auth = self->auth.by,
         .ctx = self,
     };
@@ -150,6 +193,7 @@ static bool status_open(void *instance, const struct env *env, char *error, size
     pthread_mutex_init(&self->taking, NULL);
     pthread_mutex_init(&self->looking, NULL);
     thread_cond_init(&self->wake);
+    answer_spare_init(&self->small_answers, env->budget);
     keep_init(&self->keep, (size_t)self->keep_mib * MIB, env->budget);
     if (endpoint_parse(self->endpoint, false, &endpoint, reason, sizeof reason))
         snprintf(self->host, sizeof self->host, "%s", endpoint.host);
@@ -163,11 +207,25 @@ static bool status_open(void *instance, const struct env *env, char *error, size
     return self->server != NULL;
 }
 
+/* Its clients may stay connected for long, and its successor needs the memory. */
 static void status_retire(void *instance)
 {
-    const struct status *self = instance;
+    struct status *self = instance;
     if (self->server)
         http_server_retire(self->server);
+    gather_close(self);
+    pthread_mutex_lock(&self->looking);
+    self->retired = true;
+    pthread_mutex_unlock(&self->looking);
+    answer_spare_release(&self->small_answers);
+    looked_forget(self, true);
+    pthread_mutex_lock(&self->taking);
+    keep_shrink(&self->keep, 0);
+    status_lock(self);
+    known_release(&self->known);
+    status_unlock(self);
+    pthread_mutex_unlock(&self->taking);
+    heap_trim();
 }
 
 static void status_close(void *instance)
@@ -178,6 +236,7 @@ static void status_close(void *instance)
     self->server = NULL;
     if (!self->attached)
         return;
+    answer_spare_release(&self->small_answers);
     gather_close(self);
     looked_forget(self, true);
     keep_release(&self->keep);

@@ -6,7 +6,7 @@
 #define EXTENSIONS_STATUS_STATUS_H
 
 #include "extensions/status/answer.h"
-#include "extensions/status/flame.h"
+#include "extensions/status/flame_write.h"
 #include "extensions/status/keep.h"
 #include "extensions/status/known.h"
 #include "extensions/status/left_out.h"
@@ -42,7 +42,9 @@ struct status {
     struct watch idle;
     struct watcher watcher;
     bool attached, threaded;
-    char host[256]; /* of the endpoint */
+    _Atomic uint64_t denied;      /* requests without good credentials that were not logged yet */
+    _Atomic uint64_t denied_next; /* mono: no line about them before */
+    char host[256];               /* of the endpoint */
 
     /* Guarded by the watch's lock. */
     struct known known;
@@ -50,6 +52,7 @@ struct status {
     size_t gathered;  /* bytes */
     size_t granted;   /* what may be taken until the thread looks again, ... */
     size_t allowed;   /* ... and what is left of it */
+    size_t offered;   /* bytes that came since it looked last */
     uint64_t skipped; /* requests that were not */
     struct left_outs left_outs;
     bool spare;  /* there is credit for a profile larger than that */
@@ -61,17 +64,20 @@ struct status {
     pthread_mutex_t taking; /* held while what was gathered is worked on */
     uint64_t spent;         /* CPU time of that, ns; ... */
     uint64_t worked;        /* ... and the bytes */
+    uint64_t trimmed;       /* keep.freed when free memory was last returned */
     int64_t credit;         /* CPU time that may be spent, ns; negative after a large profile */
     uint64_t process_cpu;   /* of the process when that was last reckoned; ... */
     uint64_t reckoned;      /* ... mono */
 
     struct keep keep;
+    struct answer_spare small_answers;
 
     pthread_mutex_t looking;    /* one answer that reads what is kept at a time; guards the rest */
     struct looked *looked;      /* NULL: nobody looks */
+    bool retired;               /* by a reload: what was kept and known is gone */
     _Atomic uint64_t looked_at; /* mono */
     _Atomic uint64_t kept_bytes, kept_evicted, kept_skipped; /* for metrics pages */
-    _Atomic bool sending; /* a large flame graph; set under the lock, cleared without it */
+    _Atomic bool sending; /* a large flame graph; set under `looking`, cleared without it */
 };
 
 /* gather.c */
@@ -91,9 +97,11 @@ void pipelines_answer(struct status *self, struct http_request *request);
 void config_answer(struct status *self, struct http_request *request);
 void docs_answer(struct status *self, struct http_request *request, const char *path);
 
-/* flame_send.c: answers with a finished flame graph, which is taken over. */
+/* flame_send.c: answers with a finished flame graph, which is taken over. title: of an SVG. name:
+ * of the file to save it as, without its ending. */
+enum { FLAME_TITLE = 512 };
 void flame_send(struct status *self, struct http_request *request, struct flame *flame,
-                enum flame_format format);
+                enum flame_format format, const char *title, const char *name);
 
 /* traces.c: forgets what was looked at when nobody has looked for a while; always: at once. */
 void looked_forget(struct status *self, bool always);

@@ -1,5 +1,8 @@
 /* GET /api/traces/{trace_id}: the spans of a trace. */
+#include "extensions/status/inherited.h"
+#include "extensions/status/known_find.h"
 #include "extensions/status/looked.h"
+#include "extensions/status/reason.h"
 #include "extensions/status/value.h"
 
 #include <stdlib.h>
@@ -19,7 +22,7 @@ enum { STATUS_MESSAGE = 2, STATUS_CODE = 3 };
 
 enum { SPANS_MAX = 20000 };
 
-/* A span as JSON, by when it started. */
+/* A span as JSON, sorted by its start. */
 struct written {
     uint64_t start;
     size_t from, to;
@@ -42,12 +45,6 @@ static const char *kind_of(uint32_t kind)
     return kind < sizeof kinds / sizeof *kinds ? kinds[kind] : kinds[0];
 }
 
-static struct view field_bytes(struct view message, uint32_t number)
-{
-    struct proto_field field;
-    return proto_find(message, number, WIRE_LEN, &field) ? field.bytes : (struct view){0};
-}
-
 static uint64_t field_value(struct view message, uint32_t number, enum wire_type type)
 {
     struct proto_field field;
@@ -57,7 +54,7 @@ static uint64_t field_value(struct view message, uint32_t number, enum wire_type
 static void put_event(struct json *json, struct view event)
 {
     json_open(json, NULL, '{');
-    json_text(json, "name", field_bytes(event, EVENT_NAME));
+    json_text(json, "name", proto_find_bytes(event, EVENT_NAME));
     json_time(json, "time_unix_nano", field_value(event, EVENT_TIME, WIRE_I64));
     value_attributes(json, "attributes", event, EVENT_ATTRIBUTES);
     json_close(json, '}');
@@ -66,8 +63,8 @@ static void put_event(struct json *json, struct view event)
 static void put_link(struct json *json, struct view link)
 {
     json_open(json, NULL, '{');
-    json_hex(json, "trace_id", field_bytes(link, LINK_TRACE));
-    json_hex(json, "span_id", field_bytes(link, LINK_SPAN));
+    json_hex(json, "trace_id", proto_find_bytes(link, LINK_TRACE));
+    json_hex(json, "span_id", proto_find_bytes(link, LINK_SPAN));
     json_close(json, '}');
 }
 
@@ -86,11 +83,11 @@ static void put_each(struct json *json, const char *key, struct view body, uint3
 static void put_status(struct json *json, struct view body)
 {
     static const char *const codes[] = {"UNSET", "OK", "ERROR"};
-    struct view status = field_bytes(body, SPAN_STATUS);
+    struct view status = proto_find_bytes(body, SPAN_STATUS);
     uint64_t code = field_value(status, STATUS_CODE, WIRE_VARINT);
     json_open(json, "status", '{');
     json_word(json, "code", codes[code < 3 ? code : 0]);
-    json_text(json, "message", field_bytes(status, STATUS_MESSAGE));
+    json_text(json, "message", proto_find_bytes(status, STATUS_MESSAGE));
     json_close(json, '}');
 }
 
@@ -107,7 +104,8 @@ static const char *decision_word(uint8_t action)
 
 /* What correlation knows of it. An inherited link opens the samples of its local root, which are
  * that one's. */
-static void put_link_state(struct trace_writing *writing, const struct otlp_span *span)
+static void put_link_state(struct trace_writing *writing, const struct otlp_span *span,
+                           struct view service)
 {
     struct json *json = &writing->json;
     struct known *known = &writing->self->known;
@@ -116,20 +114,26 @@ static void put_link_state(struct trace_writing *writing, const struct otlp_span
     if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
         link = 0;
     status_lock(writing->self);
-    const struct known_span *own = known_find(known, id), *found = NULL;
-    if (link && (link == id || link == span_id_reversed(id) || local))
-        found = known_find(known, link);
-    uint64_t samples = found ? found->samples : 0, cpu_ns = found ? found->cpu_ns : 0;
+    const struct known_span *own = known_find_of(known, id, service), *found = NULL;
+    bool inherited = link_is_inherited(span, link);
+    if (!inherited)
+        found = link ? known_find_of(known, link, service) : own;
+    struct known_span figures = found ? *found : (struct known_span){0};
+    const struct known_span *either = found ? found : own;
+    bool times_cpu = either ? known_times_cpu(known, either)
+                            : known->services[known_service_find(known, service)]->times_cpu;
     bool decided = own && own->decided;
     uint8_t action = decided ? own->action : link ? WATCH_LINKED : WATCH_AS_CAME;
-    const struct watch_reason *reason =
-        decided && action != WATCH_LINKED ? known->reasons[own->reason] : NULL;
+    struct told_reason told = {0};
+    reason_of(known, own, &told);
     status_unlock(writing->self);
     json_id(json, "profile_id", link);
-    json_number(json, "samples", samples);
-    json_number(json, "cpu_ns", cpu_ns);
+    json_number(json, "samples", figures.samples);
+    json_number(json, "cpu_ns", figures.cpu_ns);
+    json_bool(json, "cpu_known", times_cpu);
+    json_number(json, "wall_ns", figures.wall_ns);
     json_word(json, "decision", decision_word(action));
-    json_word(json, "reason", reason ? reason->word : NULL);
+    json_word(json, "reason", inherited ? INHERITED_REASON : told.word);
     json_bool(json, "local_root", local);
 }
 
@@ -146,10 +150,11 @@ static void put_span(struct trace_writing *writing, const struct looked_span *ea
     json_time(json, "start_unix_nano", span->start_ns);
     json_number(json, "duration_ns",
                 span->end_ns > span->start_ns ? span->end_ns - span->start_ns : 0);
-    put_link_state(writing, span);
+    put_link_state(writing, span, each->service);
     put_status(json, span->body);
     value_attributes(json, "attributes", span->body, SPAN_ATTRIBUTES);
-    value_attributes(json, "resource", field_bytes(each->resource, RESOURCE), RESOURCE_ATTRIBUTES);
+    value_attributes(json, "resource", proto_find_bytes(each->resource, RESOURCE),
+                     RESOURCE_ATTRIBUTES);
     put_each(json, "events", span->body, SPAN_EVENTS, put_event);
     put_each(json, "links", span->body, SPAN_LINKS, put_link);
     json_close(json, '}');
@@ -219,22 +224,19 @@ static void answer_spans(struct http_request *request, struct trace_writing *wri
 void trace_answer(struct status *self, struct http_request *request, const char *hex)
 {
     uint8_t id[16];
-    char error[ANSWER_ERROR];
     if (!answer_hex(hex, id, sizeof id)) {
         answer_error(request, 400, "a trace id has 32 hex digits");
         return;
     }
-    if (!answer_parameters(http_request_query(request), (const struct parameter[]){{0}}, error)) {
-        answer_error(request, 400, error);
+    if (!answer_has_none(request))
         return;
-    }
     const struct looked *looked = looked_update(self);
     const struct looked_trace *trace = looked ? looked_find(looked, id) : NULL;
     struct trace_writing writing = {.self = self, .id = id};
     bytes_init(&writing.text, ANSWER_MAX, self->env->budget);
     writing.json = json_begin(&writing.text);
     if (trace)
-        looked_walk(self, trace->first, trace->last, trace_visited, &writing);
+        looked_walk(self, trace->first, looked_last(trace), trace_visited, &writing);
     if (writing.count)
         answer_spans(request, &writing);
     else

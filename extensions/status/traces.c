@@ -1,12 +1,15 @@
 /* GET /api/traces: a row for each kept trace. */
+#include "extensions/status/known_find.h"
 #include "extensions/status/looked.h"
+#include "extensions/status/reason.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LIMIT = 100, LIMIT_MAX = 10000 };
+enum { LIMIT = 100, LIMIT_MAX = 10000, TRACE_DIGITS_MIN = 8 };
 
 enum sort { SORT_LATEST, SORT_CPU, SORT_DURATION };
 
@@ -17,30 +20,47 @@ struct traces_query {
     uint64_t duration, cpu;
     size_t most;
     int wants_linked; /* -1: either */
-    bool has_trace;
+    size_t digits;    /* of the trace id that is asked for; 0: any trace */
     uint8_t trace[16];
+    bool *names;  /* by number, whether the name is asked for; NULL: any */
     bool goes_on; /* only rows after this key and id, in the order of the sort */
     uint64_t behind_key, behind_id;
 };
 
+/* The first digits of a trace id, the others of which are 0. */
+static bool read_trace_id(struct traces_query *query)
+{
+    char whole[33] = "00000000000000000000000000000000";
+    query->digits = strlen(query->trace_id);
+    if (query->digits < TRACE_DIGITS_MIN || query->digits >= sizeof whole)
+        return false;
+    memcpy(whole, query->trace_id, query->digits);
+    return answer_hex(whole, query->trace, sizeof query->trace);
+}
+
+static bool is_trace(const struct traces_query *query, const uint8_t id[16])
+{
+    size_t bytes = query->digits / 2;
+    return memcmp(id, query->trace, bytes) == 0 &&
+           (query->digits % 2 == 0 || id[bytes] >> 4 == query->trace[bytes] >> 4);
+}
+
 static bool read_ids(struct status *self, struct traces_query *query, bool *found, char *error)
 {
-    uint8_t span[8];
+    uint8_t span[8], trace[16];
     *found = true;
-    if (*query->trace_id && !answer_hex(query->trace_id, query->trace, sizeof query->trace)) {
-        snprintf(error, ANSWER_ERROR, "trace_id: expected 32 hex digits");
+    if (*query->trace_id && !read_trace_id(query)) {
+        snprintf(error, ANSWER_ERROR, "trace_id: expected 32 hex digits, or the first 8 or more");
         return false;
     }
-    query->has_trace = *query->trace_id || *query->span_id;
     if (!*query->span_id)
         return true;
     if (!answer_hex(query->span_id, span, sizeof span)) {
         snprintf(error, ANSWER_ERROR, "span_id: expected 16 hex digits");
         return false;
     }
-    uint8_t trace[16];
-    *found = looked_trace_of(self, span_id_load(span), trace) &&
-             (!*query->trace_id || memcmp(trace, query->trace, sizeof trace) == 0);
+    *found = looked_trace_of(self, span_id_load(span), trace) && is_trace(query, trace);
+    query->digits = 32;
     if (*found)
         memcpy(query->trace, trace, sizeof trace);
     return true;
@@ -54,27 +74,40 @@ static bool read_word(const char *text, const char *const *words, int *index)
     return false;
 }
 
+/* A key in decimal, '-', and 16 hex digits, as write_rows wrote them. */
+static bool read_page(struct traces_query *query)
+{
+    uint8_t id[8];
+    char *end;
+    if (*query->page < '0' || *query->page > '9')
+        return false;
+    errno = 0;
+    query->behind_key = strtoull(query->page, &end, 10);
+    if (errno || *end != '-' || !answer_hex(end + 1, id, sizeof id))
+        return false;
+    query->behind_id = span_id_load(id);
+    return true;
+}
+
 static bool read_values(struct traces_query *query, char *error)
 {
     static const char *const sorts[] = {"latest", "cpu", "duration", NULL};
     static const char *const bools[] = {"false", "true", NULL};
     int sort = 0;
-    char *end = NULL;
     query->wants_linked = -1;
-    query->most = *query->limit ? strtoul(query->limit, &end, 10) : LIMIT;
+    query->most = LIMIT;
     const char *wrong = NULL;
     if (*query->sort && !read_word(query->sort, sorts, &sort))
         wrong = "sort: expected latest, cpu or duration";
     else if (*query->linked && !read_word(query->linked, bools, &query->wants_linked))
         wrong = "linked: expected true or false";
     else if (*query->min_duration && !answer_duration(query->min_duration, &query->duration))
-        wrong = "min_duration: expected a duration such as 10ms";
+        wrong = "min_duration: expected a number with ns, us, ms, s, m or h, such as 10ms";
     else if (*query->min_cpu && !answer_duration(query->min_cpu, &query->cpu))
-        wrong = "min_cpu: expected a duration such as 10ms";
-    else if (query->most < 1 || query->most > LIMIT_MAX || (end && *end))
+        wrong = "min_cpu: expected a number with ns, us, ms, s, m or h, such as 10ms";
+    else if (*query->limit && !answer_count(query->limit, LIMIT_MAX, &query->most))
         wrong = "limit: expected a number from 1 to 10000";
-    else if (*query->page && sscanf(query->page, "%" SCNu64 "-%" SCNx64, &query->behind_key,
-                                    &query->behind_id) != 2)
+    else if (*query->page && !read_page(query))
         wrong = "page: expected the value of `next` in the previous response";
     query->by = (enum sort)sort;
     query->goes_on = *query->page;
@@ -98,7 +131,9 @@ static bool read_query(struct traces_query *query, const char *text, char *error
         {"page", query->page, sizeof query->page},
         {0},
     };
-    return answer_parameters(text, list, error) && read_values(query, error);
+    static const char *const ids[] = {"trace_id", "span_id", NULL};
+    return answer_parameters(text, list, error) && answer_has_values(text, ids, error) &&
+           read_values(query, error);
 }
 
 /* ---- filter and order ---- */
@@ -136,15 +171,35 @@ static bool has_service(const struct looked *looked, const struct looked_trace *
     return false;
 }
 
+/* Notes which names are asked for: there are far fewer than spans. False: no memory. */
+static bool choose_names(const struct looked *looked, struct traces_query *query)
+{
+    if (!*query->name)
+        return true;
+    query->names = calloc(looked->names.count + 1, sizeof *query->names);
+    for (uint32_t i = 0; query->names && i < looked->names.count; i++)
+        query->names[i] = matches(query->name, names_get(&looked->names, i));
+    return query->names;
+}
+
+static bool has_name(const struct traces_query *query, const struct looked_trace *trace)
+{
+    if (query->names[trace->name])
+        return true;
+    for (unsigned i = 0; i < TRACE_NAMES && trace->names[i]; i++)
+        if (query->names[trace->names[i]])
+            return true;
+    return false;
+}
+
 static bool is_wanted(const struct looked *looked, const struct looked_trace *trace,
                       const struct traces_query *query)
 {
-    if (!looked_live(looked, trace) ||
-        (query->has_trace && memcmp(trace->id, query->trace, sizeof trace->id) != 0) ||
+    if (!looked_live(looked, trace) || !is_trace(query, trace->id) ||
         (query->wants_linked >= 0 && (trace->linked > 0) != query->wants_linked) ||
         trace->cpu_ns < query->cpu || key_of(trace, SORT_DURATION) < query->duration ||
         (*query->service && !has_service(looked, trace, query->service)) ||
-        (*query->name && !matches(query->name, names_get(&looked->names, trace->name))))
+        (query->names && !has_name(query, trace)))
         return false;
     uint64_t key = key_of(trace, query->by), low = traces_low(trace);
     return !query->goes_on || key < query->behind_key ||
@@ -166,21 +221,20 @@ static int by_key(const void *a, const void *b, void *ctx)
 
 /* ---- rows ---- */
 
-/* A sentence that explains why the root has no link; NULL: linked, or nothing to explain. */
-static const char *why_of(struct status *self, const struct looked_trace *trace)
+/* Why the root has no link. */
+static void write_why(struct status *self, const struct looked *looked,
+                      const struct looked_trace *trace, struct json *json)
 {
-    if (trace->root_linked)
-        return NULL;
+    struct told_reason told = {0};
     status_lock(self);
-    const struct known_span *span = known_find(&self->known, trace->root);
-    bool decided = span && span->decided && span->action != WATCH_LINKED;
-    const char *text = decided ? self->known.reasons[span->reason]->text : NULL;
+    const struct known_span *span =
+        known_find_of(&self->known, trace->root, names_get(&looked->names, trace->services[0]));
+    reason_of(&self->known, span, &told);
     status_unlock(self);
-    if (text)
-        return text;
-    return trace->rank == 0
-               ? "Its local root has not been forwarded yet; it may be waiting for its profile."
-               : NULL;
+    if (!told.text && !trace->root_linked && trace->rank == 0)
+        told.text = "Its local root has not been forwarded yet; it may be waiting for its profile.";
+    json_word(json, "reason", trace->root_linked ? NULL : told.word);
+    json_word(json, "why", trace->root_linked ? NULL : told.text);
 }
 
 static void write_row(struct status *self, const struct looked *looked,
@@ -197,8 +251,11 @@ static void write_row(struct status *self, const struct looked *looked,
     json_number(json, "linked_spans", trace->linked);
     json_number(json, "samples", trace->samples);
     json_number(json, "cpu_ns", trace->cpu_ns);
+    json_bool(json, "cpu_known", trace->times_cpu);
+    json_number(json, "wall_ns", trace->wall_ns);
     json_id(json, "root_span_id", trace->root);
-    json_word(json, "why", why_of(self, trace));
+    json_bool(json, "root_seen", trace->rank > 0);
+    write_why(self, looked, trace, json);
     json_close(json, '}');
 }
 
@@ -221,12 +278,27 @@ static void write_rows(struct status *self, const struct looked *looked,
     }
 }
 
+/* How far back the traces reach, and what is missing. */
+static void write_keep(struct status *self, struct json *json)
+{
+    struct keep_reach reach = keep_reach(&self->keep);
+    json_open(json, "keep", '{');
+    json_time_or_null(json, "oldest_unix_nano", reach.oldest);
+    json_time_or_null(json, "whole_since_unix_nano", reach.whole_since);
+    json_number(json, "evicted_requests", reach.requests);
+    json_number(json, "evicted_for_memory", reach.for_memory);
+    json_number(json, "refused_requests", reach.refused);
+    json_number(json, "skipped_requests", self->kept_skipped);
+    json_close(json, '}');
+}
+
 static void answer_rows(struct status *self, struct http_request *request,
                         struct traces_query *query, bool any)
 {
     struct looked *looked = looked_update(self);
     struct looked_trace **rows = looked ? malloc((looked->count + 1) * sizeof *rows) : NULL;
-    if (!rows) {
+    if (!rows || !choose_names(looked, query)) {
+        free(rows);
         answer_error(request, 503, "not enough memory to list the traces");
         return;
     }
@@ -244,8 +316,10 @@ static void answer_rows(struct status *self, struct http_request *request,
     json_open(&json, NULL, '{');
     write_rows(self, looked, query, rows, count, &json);
     json_number(&json, "kept", kept);
+    write_keep(self, &json);
     json_close(&json, '}');
     free(rows);
+    free(query->names);
     answer_json(request, &json);
 }
 

@@ -4,7 +4,7 @@
 
 #include "extensions/status/json.h"
 
-/* The KeyValues of field `list` of a message, as one object; of a key that comes twice, both. */
+/* Writes the KeyValues of field `list` of a message as one object, with duplicate keys. */
 void value_attributes(struct json *json, const char *key, struct view message, uint32_t list);
 
 #endif

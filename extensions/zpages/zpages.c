@@ -218,6 +218,7 @@ static bool zpages_open(void *instance, const struct env *env, char *error, size
 {
     struct zpages *self = instance;
     const struct page_server_use use = {.id = env->id,
+                                        .kind = env->kind,
                                         .yields = &env->yields,
                                         .what = "pages about itself at /",
                                         .handler = zpages_handle,

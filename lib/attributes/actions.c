@@ -29,7 +29,8 @@ const struct key action_keys[] = {
     KEY_STRING(struct action_settings, from_attribute, "from_attribute", NULL, 0,
                "the same: the value of this attribute"),
     KEY_STRING(struct action_settings, from_context, "from_context", NULL, 0,
-               "the same: metadata.X-Scope-OrgID or metadata.Authorization of the request"),
+               "the same: metadata.NAME, a header of the request (the receiver needs "
+               "include_metadata), or client.address"),
     KEY_STRING(struct action_settings, pattern, "pattern", NULL, 0,
                "extract: a regular expression with named groups; delete, hash: one for keys"),
     KEY_STRING(struct action_settings, converted_type, "converted_type", NULL, 0,
@@ -64,12 +65,10 @@ static int word_of(const char *word, const char *const *words, int count)
     return -1;
 }
 
-static bool from_metadata(const char *name, const char *header)
+static const char *header_name(const char *name)
 {
     static const char prefix[] = "metadata.";
-    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
-        name += sizeof prefix - 1;
-    return strcasecmp(name, header) == 0;
+    return name + (strncmp(name, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0);
 }
 
 /* ---- what may be wrong ---- */
@@ -132,11 +131,9 @@ static void check_put(const struct place *place)
         say(place, "", "has several of value, from_attribute and from_context, expected one");
     check_absent(place, *action->pattern, "pattern");
     check_absent(place, *action->converted_type, "converted_type");
-    if (*action->from_context && !from_metadata(action->from_context, "x-scope-orgid") &&
-        !from_metadata(action->from_context, "authorization"))
+    if (strncmp(action->from_context, "auth.", 5) == 0)
         say(place, "from_context",
-            "expected metadata.X-Scope-OrgID or metadata.Authorization: receivers keep no other "
-            "header");
+            "expected metadata.NAME or client.address: authenticators here pass nothing on");
 }
 
 static void check_action(const struct place *place)
@@ -242,18 +239,76 @@ void actions_free(struct actions *actions)
     free(actions);
 }
 
+bool actions_read_context(const struct actions *actions)
+{
+    for (size_t i = 0; i < actions->count; i++)
+        if (*actions->items[i].from_context)
+            return true;
+    return false;
+}
+
+void actions_sieve(const struct actions *actions, struct key_sieve *sieve)
+{
+    for (size_t i = 0; i < actions->count; i++) {
+        const struct action *action = &actions->items[i];
+        key_sieve_add(sieve, action->key);
+        key_sieve_add(sieve, action->from_attribute);
+        for (size_t j = 1; action->kind == EXTRACT && j <= regex_groups(action->pattern); j++)
+            key_sieve_add(sieve, view_of(regex_group_name(action->pattern, j)));
+        if (action->pattern && action->kind != EXTRACT)
+            sieve->all = true;
+    }
+}
+
 /* ---- running ---- */
 
-static bool source_of(const struct action *action, const struct action_context *context,
+/* The values of all headers of this name, with ";" between them; data NULL: there is none. */
+static struct view joined_headers(struct view headers, const char *name, struct arena *arena)
+{
+    const char *at = (const char *)headers.data, *end = at + headers.size; /* NULs follow */
+    struct view all = {0};
+    while (at < end) {
+        const char *value = at + strlen(at) + 1;
+        size_t size = strlen(value), before = all.data ? all.size + 1 : 0;
+        bool same = strcasecmp(at, name) == 0;
+        if (same && !all.data) {
+            all = (struct view){(const uint8_t *)value, size};
+        } else if (same) {
+            char *joined = arena_alloc(arena, before + size);
+            if (!joined)
+                return (struct view){0};
+            memcpy(joined, all.data, all.size);
+            joined[all.size] = ';';
+            memcpy(joined + before, value, size);
+            all = (struct view){(uint8_t *)joined, before + size};
+        }
+        at = value + size + 1;
+    }
+    return all;
+}
+
+static bool context_text(const struct action *action, const struct request_context *context,
+                         const struct attributes *attributes, struct view *text)
+{
+    const char *name = header_name(action->from_context);
+    if (strcmp(action->from_context, "client.address") == 0)
+        *text = view_of(context->address);
+    else
+        *text = joined_headers(context->headers, name, attributes->arena);
+    if (!text->data && strcasecmp(name, "x-scope-orgid") == 0)
+        *text = view_of(context->tenant);
+    else if (!text->data && strcasecmp(name, "authorization") == 0)
+        *text = view_of(context->authorization);
+    return text->data;
+}
+
+static bool source_of(const struct action *action, const struct request_context *context,
                       struct attributes *attributes, struct value *value)
 {
-    if (*action->from_context) {
-        const char *text = from_metadata(action->from_context, "x-scope-orgid")
-                               ? context->tenant
-                               : context->authorization;
-        *value = value_string(view_of(text));
-        if (text)
-            return true;
+    struct view text;
+    if (*action->from_context && context_text(action, context, attributes, &text)) {
+        *value = value_string(text);
+        return true;
     }
     if (action->from_attribute.size && attributes_get(attributes, action->from_attribute, value))
         return true;
@@ -274,7 +329,7 @@ static void put_constant(const struct action *action, struct attributes *attribu
         item->made = action->made[attributes->list];
 }
 
-static void run_put(const struct action *action, const struct action_context *context,
+static void run_put(const struct action *action, const struct request_context *context,
                     struct attributes *attributes)
 {
     struct value value;
@@ -347,7 +402,7 @@ static void run_extract(const struct action *action, struct attributes *attribut
     struct value value;
     struct regex_match match;
     if (!attributes_get(attributes, action->key, &value) || value.kind != VALUE_STRING ||
-        regex_find(action->pattern, value.bytes, 0, &match) != REGEX_YES)
+        regex_find(action->pattern, value.bytes, &match) != REGEX_YES)
         return;
     for (size_t i = 1; i < match.count; i++) {
         struct value part = value_string(match.groups[i]);
@@ -423,7 +478,7 @@ static void run_convert(const struct action *action, struct attributes *attribut
         attributes_change(attributes, item, &value);
 }
 
-void actions_run(const struct actions *actions, const struct action_context *context,
+void actions_run(const struct actions *actions, const struct request_context *context,
                  struct attributes *attributes)
 {
     for (size_t i = 0; i < actions->count; i++) {

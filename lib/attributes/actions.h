@@ -5,8 +5,10 @@
 #ifndef LIB_ATTRIBUTES_ACTIONS_H
 #define LIB_ATTRIBUTES_ACTIONS_H
 
+#include "lib/base/request_context.h"
 #include "lib/settings/key.h"
-#include "lib/wire/value/value.h"
+#include "lib/wire/value/attributes.h"
+#include "lib/wire/value/key_sieve.h"
 
 struct action_settings {
     char *key;
@@ -21,12 +23,6 @@ struct action_settings {
 
 extern const struct key action_keys[];
 
-/* What from_context reads: headers of the request that a receiver with include_metadata kept. */
-struct action_context {
-    const char *tenant;        /* X-Scope-OrgID; NULL: none */
-    const char *authorization; /* NULL: none */
-};
-
 struct actions;
 
 /* Reports what is wrong with a list of struct action_settings; path is its key's. */
@@ -37,8 +33,14 @@ void actions_check(const struct key_groups *list, const char *path, struct key_r
 struct actions *actions_new(const struct key_groups *list, char *error, size_t error_size);
 void actions_free(struct actions *actions); /* may be NULL */
 
+/* Whether one of them has from_context. */
+bool actions_read_context(const struct actions *actions);
+
+/* Adds the keys that the actions look for. */
+void actions_sieve(const struct actions *actions, struct key_sieve *sieve);
+
 /* Any thread. */
-void actions_run(const struct actions *actions, const struct action_context *context,
+void actions_run(const struct actions *actions, const struct request_context *context,
                  struct attributes *attributes);
 
 #endif

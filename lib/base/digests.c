@@ -1,5 +1,7 @@
 #include "lib/base/digests.h"
 
+#include "lib/base/digest_blocks.h"
+
 #include <endian.h>
 #include <string.h>
 
@@ -45,8 +47,6 @@ static const uint32_t md5_k[64] = {
     0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
     0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391};
 
-enum { BLOCK = 64, BLOCK_512 = 128 };
-
 static uint32_t left(uint32_t x, unsigned n)
 {
     return x << n | x >> (32 - n);
@@ -55,34 +55,6 @@ static uint32_t left(uint32_t x, unsigned n)
 static uint64_t right(uint64_t x, unsigned n)
 {
     return x >> n | x << (64 - n);
-}
-
-/* The last one or two blocks: the rest of the bytes, a bit, zeros, and the number of bits in the
- * last 8 bytes. Returns their size. */
-static size_t pad(struct view bytes, size_t block, bool little, uint8_t out[2 * BLOCK_512])
-{
-    size_t rest = bytes.size % block, size = rest + 1 + block / 8 <= block ? block : 2 * block;
-    uint64_t bits = (uint64_t)bytes.size * 8;
-    memset(out, 0, size);
-    if (rest)
-        memcpy(out, bytes.data + bytes.size - rest, rest);
-    out[rest] = 0x80;
-    for (unsigned i = 0; i < 8; i++)
-        out[size - 8 + i] = (uint8_t)(bits >> (little ? 8 * i : 56 - 8 * i));
-    return size;
-}
-
-typedef void block_fn(void *state, const uint8_t *block);
-
-static void run(struct view bytes, size_t block, bool little, block_fn *fn, void *state)
-{
-    uint8_t last[2 * BLOCK_512];
-    size_t whole = bytes.size - bytes.size % block;
-    for (size_t at = 0; at < whole; at += block)
-        fn(state, bytes.data + at);
-    size_t size = pad(bytes, block, little, last);
-    for (size_t at = 0; at < size; at += block)
-        fn(state, last + at);
 }
 
 static void md5_block(void *state, const uint8_t *block)
@@ -117,7 +89,7 @@ static void md5_block(void *state, const uint8_t *block)
 void md5(struct view bytes, uint8_t out[MD5_SIZE])
 {
     uint32_t s[4] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476};
-    run(bytes, BLOCK, true, md5_block, s);
+    digest_blocks(bytes, DIGEST_BLOCK, true, md5_block, s);
     for (unsigned i = 0; i < MD5_SIZE; i++)
         out[i] = (uint8_t)(s[i / 4] >> (8 * (i % 4)));
 }
@@ -154,7 +126,7 @@ static void sha1_block(void *state, const uint8_t *block)
 void sha1(struct view bytes, uint8_t out[SHA1_SIZE])
 {
     uint32_t s[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
-    run(bytes, BLOCK, false, sha1_block, s);
+    digest_blocks(bytes, DIGEST_BLOCK, false, sha1_block, s);
     for (unsigned i = 0; i < SHA1_SIZE; i++)
         out[i] = (uint8_t)(s[i / 4] >> (24 - 8 * (i % 4)));
 }
@@ -189,7 +161,7 @@ void sha512(struct view bytes, uint8_t out[SHA512_SIZE])
 {
     uint64_t s[8];
     memcpy(s, sha512_first, sizeof s);
-    run(bytes, BLOCK_512, false, sha512_block, s);
+    digest_blocks(bytes, DIGEST_BLOCK_512, false, sha512_block, s);
     for (unsigned i = 0; i < SHA512_SIZE; i++)
         out[i] = (uint8_t)(s[i / 8] >> (56 - 8 * (i % 8)));
 }

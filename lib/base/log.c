@@ -10,14 +10,20 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 static _Atomic int current_level = LOG_INFO;
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
+
+/* What the journal reads before a line (sd-daemon(3)). */
+enum { PRIORITY_SIZE = 3 };
+static const char *const priorities[] = {"<7>", "<6>", "<4>", "<3>"};
 
 void log_set_level(enum log_level level)
 {
@@ -47,15 +53,16 @@ bool log_level_parse(const char *word, enum log_level *level)
 
 /* ---- format, sampling and outputs ---- */
 
-enum { TEXT_SIZE = 1024, EQUALS = 128 };
+enum { TEXT_SIZE = 1024, LINE_SIZE = 3 * TEXT_SIZE + LOG_TAIL, EQUALS = 128 };
 
 static pthread_rwlock_t form_lock = PTHREAD_RWLOCK_INITIALIZER;
 static bool as_json; /* guarded by the lock, like the next */
 static char tail[LOG_TAIL];
 static struct outputs {
     int at[LOG_OUTPUTS];
+    bool journal[LOG_OUTPUTS]; /* read by systemd's journal */
     size_t count;
-} lines_to = {{STDERR_FILENO}, 1}, faults_to = {{STDERR_FILENO}, 1};
+} lines_to = {.at = {STDERR_FILENO}, .count = 1}, faults_to = {.at = {STDERR_FILENO}, .count = 1};
 static atomic_bool failing; /* the last line was not written to every output */
 
 static pthread_mutex_t sampling_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -82,6 +89,18 @@ void log_set_sampling(uint64_t tick_ns, uint64_t initial, uint64_t thereafter)
     pthread_mutex_unlock(&sampling_lock);
 }
 
+/* systemd names the journal's stream by device and inode (systemd.exec(5), JOURNAL_STREAM). */
+static bool is_journal(int descriptor)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    struct stat its;
+    char name[48];
+    if (!stream || fstat(descriptor, &its) != 0)
+        return false;
+    snprintf(name, sizeof name, "%ju:%ju", (uintmax_t)its.st_dev, (uintmax_t)its.st_ino);
+    return strcmp(stream, name) == 0;
+}
+
 static void set_outputs(struct outputs *outputs, const int *descriptors, size_t count)
 {
     pthread_rwlock_wrlock(&form_lock);
@@ -89,7 +108,10 @@ static void set_outputs(struct outputs *outputs, const int *descriptors, size_t 
         if (outputs->at[i] > STDERR_FILENO)
             close(outputs->at[i]);
     outputs->count = count < LOG_OUTPUTS ? count : LOG_OUTPUTS;
-    memcpy(outputs->at, descriptors, outputs->count * sizeof *descriptors);
+    for (size_t i = 0; i < outputs->count; i++) {
+        outputs->at[i] = descriptors[i];
+        outputs->journal[i] = is_journal(descriptors[i]);
+    }
     pthread_rwlock_unlock(&form_lock);
 }
 
@@ -163,19 +185,51 @@ static size_t log_write_text(char *line, size_t size, enum log_level level, cons
            (size_t)snprintf(line + n, size - n, " %-5s %s%s\n", level_names[level], shown, tail);
 }
 
-/* shown has no control characters and is valid UTF-8. */
-static size_t write_json(char *line, size_t size, enum log_level level, const char *shown)
+/* text: UTF-8 whose only control characters are line feeds. */
+static void put_quoted(struct view text, struct bytes *out)
 {
-    char time[40], quoted[2 * TEXT_SIZE], *at = quoted;
-    stamp(time, sizeof time);
-    for (; *shown; shown++) {
-        if (*shown == '"' || *shown == '\\')
-            *at++ = '\\';
-        *at++ = *shown;
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = text.data[i];
+        if (c == '"' || c == '\\' || c == '\n')
+            bytes_append(out, "\\", 1);
+        bytes_append(out, c == '\n' ? (const uint8_t *)"n" : &c, 1);
     }
-    *at = '\0';
-    return (size_t)snprintf(line, size, "{\"level\":\"%s\",\"ts\":\"%s\",\"msg\":\"%s\"%s}\n",
-                            level_names[level], time, quoted, tail);
+}
+
+static void put_field(const char *name, const char *value, struct bytes *out)
+{
+    if (!value)
+        return;
+    bytes_printf(out, ",\"%s\":\"", name);
+    put_quoted(view_of(value), out);
+    bytes_append(out, "\"", 1);
+}
+
+/* Under form_lock. */
+static void write_json(enum log_level level, const struct log_source *source, struct view text,
+                       struct bytes *out)
+{
+    char time[40];
+    stamp(time, sizeof time);
+    bytes_printf(out, "{\"level\":\"%s\",\"ts\":\"%s\",\"msg\":\"", level_names[level], time);
+    put_quoted(text, out);
+    bytes_printf(out, "\"%s", tail);
+    if (source) {
+        put_field("otelcol.component.id", source->id, out);
+        put_field("otelcol.component.kind", source->kind, out);
+        put_field("otelcol.signal", source->signal, out);
+    }
+    bytes_append(out, "}\n", 2);
+}
+
+bool log_format_json(struct view text, const struct log_source *source, struct bytes *out)
+{
+    pthread_rwlock_rdlock(&form_lock);
+    bool json = as_json;
+    if (json)
+        write_json(LOG_INFO, source, text, out);
+    pthread_rwlock_unlock(&form_lock);
+    return json;
 }
 
 /* Reports the first of the lines in a row that could not be written. */
@@ -194,12 +248,14 @@ static void report_failure(int error)
     }
 }
 
+/* The line has its priority before it, which is for the journal only. */
 static void write_to_all(const char *line, size_t size)
 {
     bool whole = true;
     for (size_t i = 0; i < lines_to.count; i++) {
-        ssize_t n = write(lines_to.at[i], line, size);
-        if (n == (ssize_t)size)
+        size_t skipped = lines_to.journal[i] ? 0 : PRIORITY_SIZE;
+        ssize_t n = write(lines_to.at[i], line + skipped, size - skipped);
+        if (n == (ssize_t)(size - skipped))
             continue;
         whole = false;
         report_failure(n < 0 ? errno : 0);
@@ -208,24 +264,32 @@ static void write_to_all(const char *line, size_t size)
         atomic_store(&failing, false);
 }
 
-static void log_write_line(enum log_level level, bool always, const char *format, va_list args)
-    __attribute__((format(printf, 3, 0)));
+static void log_write_line(const struct log_source *source, enum log_level level, bool always,
+                           const char *format, va_list args) __attribute__((format(printf, 4, 0)));
 
-static void log_write_line(enum log_level level, bool always, const char *format, va_list args)
+static void log_write_line(const struct log_source *source, enum log_level level, bool always,
+                           const char *format, va_list args)
 {
     if (!log_enabled(level))
         return;
-    char text[TEXT_SIZE], redacted[TEXT_SIZE], shown[TEXT_SIZE];
-    char line[2 * TEXT_SIZE + LOG_TAIL + 128];
-    int need = vsnprintf(text, sizeof text, format, args);
+    char text[TEXT_SIZE], redacted[TEXT_SIZE], shown[TEXT_SIZE], line[LINE_SIZE];
+    int before = source ? snprintf(text, sizeof text, "%s: ", source->id) : 0;
+    size_t at = before < TEXT_SIZE ? (size_t)before : TEXT_SIZE - 1;
+    int need = vsnprintf(text + at, sizeof text - at, format, args);
     struct view clean = {(const uint8_t *)redacted, 0};
     clean.size = need < 0 ? 0 : redact_copy(text, redacted, sizeof redacted);
-    shown_copy(clean, shown, sizeof shown);
+    size_t size = shown_copy(clean, shown, sizeof shown);
     if (!always && is_repeated(level, shown))
         return;
+    /* Of a fixed size, since there may be no memory. */
+    struct bytes out = {.data = (uint8_t *)line, .capacity = sizeof line, .max = sizeof line};
     pthread_rwlock_rdlock(&form_lock);
-    size_t size = (as_json ? write_json : log_write_text)(line, sizeof line, level, shown);
-    write_to_all(line, size);
+    bytes_append(&out, priorities[level], PRIORITY_SIZE);
+    if (as_json)
+        write_json(level, source, (struct view){(const uint8_t *)shown, size}, &out);
+    else
+        out.size += log_write_text(line + out.size, sizeof line - out.size, level, shown);
+    write_to_all(line, out.size);
     pthread_rwlock_unlock(&form_lock);
 }
 
@@ -233,7 +297,15 @@ void log_line(enum log_level level, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    log_write_line(level, false, format, args);
+    log_write_line(NULL, level, false, format, args);
+    va_end(args);
+}
+
+void log_of(const struct log_source *source, enum log_level level, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    log_write_line(source, level, false, format, args);
     va_end(args);
 }
 
@@ -241,6 +313,6 @@ void log_answer(enum log_level level, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    log_write_line(level, true, format, args);
+    log_write_line(NULL, level, true, format, args);
     va_end(args);
 }

@@ -2,9 +2,7 @@
 #ifndef LIB_BASE_LOG_H
 #define LIB_BASE_LOG_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/bytes.h"
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
@@ -27,7 +25,8 @@ void log_set_form(bool json, const char *tail);
 void log_set_sampling(uint64_t tick_ns, uint64_t initial, uint64_t thereafter);
 
 /* Sets where lines go: at most LOG_OUTPUTS descriptors. Takes ownership; the next call closes them,
- * except standard output and error. */
+ * except standard output and error. One that is the stream of systemd's journal (JOURNAL_STREAM)
+ * also gets each line's priority. */
 enum { LOG_OUTPUTS = 8 };
 void log_set_outputs(const int *descriptors, size_t count);
 
@@ -42,6 +41,22 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 /* As log_line, but never sampled: for output that a user explicitly requested. */
 void log_answer(enum log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The component that a line is about; a JSON line has it as the Collector's fields
+ * otelcol.component.id, otelcol.component.kind and otelcol.signal. */
+struct log_source {
+    const char *id, *kind;
+    const char *signal; /* NULL: none or several */
+};
+
+/* As log_line; the text begins with the source's id and a colon. */
+void log_of(const struct log_source *source, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Where the log has JSON lines, appends such a line of level info with a text of any length to out,
+ * for those who write to an output of their own. text: UTF-8 whose only control characters are line
+ * feeds. False: the log has text lines. */
+bool log_format_json(struct view text, const struct log_source *source, struct bytes *out);
 
 #define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_INFO, __VA_ARGS__)

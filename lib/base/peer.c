@@ -26,27 +26,37 @@ struct peer peer_of(const struct sockaddr *address)
     return peer;
 }
 
-static const char *v6_text(const struct peer *peer, char text[PEER_TEXT])
+static bool is_mapped(const struct peer *peer)
 {
     struct in6_addr address;
-    char words[INET6_ADDRSTRLEN];
     memcpy(&address, peer->address, sizeof address);
-    bool mapped = IN6_IS_ADDR_V4MAPPED(&address);
-    inet_ntop(mapped ? AF_INET : AF_INET6, peer->address + (mapped ? 12 : 0), words, sizeof words);
-    snprintf(text, PEER_TEXT, mapped ? "%s:%u" : "[%s]:%u", words, peer->port);
+    return peer->family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&address);
+}
+
+const char *peer_address_text(const struct peer *peer, char text[PEER_TEXT])
+{
+    uint16_t family = peer ? peer->family : 0;
+    *text = '\0';
+    if (family == AF_INET)
+        inet_ntop(AF_INET, peer->address, text, PEER_TEXT);
+    else if (family == AF_INET6 && is_mapped(peer))
+        inet_ntop(AF_INET, peer->address + 12, text, PEER_TEXT);
+    else if (family == AF_INET6)
+        inet_ntop(AF_INET6, peer->address, text, PEER_TEXT);
     return text;
 }
 
 const char *peer_text(const struct peer *peer, char text[PEER_TEXT])
 {
-    char words[INET_ADDRSTRLEN];
+    char words[PEER_TEXT];
+    bool bracketed;
     switch (peer ? peer->family : 0) {
     case AF_INET:
-        inet_ntop(AF_INET, peer->address, words, sizeof words);
-        snprintf(text, PEER_TEXT, "%s:%u", words, peer->port);
-        return text;
     case AF_INET6:
-        return v6_text(peer, text);
+        bracketed = peer->family == AF_INET6 && !is_mapped(peer);
+        snprintf(text, PEER_TEXT, bracketed ? "[%.46s]:%u" : "%.46s:%u",
+                 peer_address_text(peer, words), peer->port);
+        return text;
     case AF_UNIX:
         snprintf(text, PEER_TEXT, "a unix socket");
         return text;

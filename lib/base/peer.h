@@ -18,6 +18,9 @@ struct peer {
 /* The peer with an address from accept or getpeername; NULL: unknown. */
 struct peer peer_of(const struct sockaddr *address);
 
+/* Formats the address without the port, as peer_text does; "" where there is none. Returns text. */
+const char *peer_address_text(const struct peer *peer, char text[PEER_TEXT]);
+
 /* Formats "127.0.0.1:4317", "[::1]:4317", "a unix socket" or "an unknown address" (also for NULL);
  * an IPv4-mapped IPv6 address is written as IPv4. Returns text. */
 const char *peer_text(const struct peer *peer, char text[PEER_TEXT]);

@@ -27,6 +27,9 @@ static inline struct pieces_reader pieces_read_begin(struct pieces pieces)
     return (struct pieces_reader){.rest = pieces};
 }
 
+/* Returns the next bytes where they are, most at most; empty only at the end. */
+struct view pieces_next(struct pieces_reader *reader, size_t most);
+
 /* Copies the next bytes to out and returns their number; fewer than room only at the end. */
 size_t pieces_read(struct pieces_reader *reader, void *out, size_t room);
 

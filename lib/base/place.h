@@ -8,6 +8,7 @@
 struct place {
     const char *key; /* path below the component, e.g. "protocols.grpc.endpoint" */
     bool listens;    /* false: the component sends to it */
+    bool tls;        /* it listens with TLS */
     char host[256];  /* a name, or an address without brackets; "": every address of this machine */
     char port[32];   /* digits */
     char unix_path[108]; /* if not "", a unix socket; host and port are then unset */

@@ -9,9 +9,10 @@
 
 enum { REFUSAL_MAX = 192 };
 
-void refusal_set(const char *text);
+/* permanent: the same batch can never pass, so the client is not to try again. */
+void refusal_set(const char *text, bool permanent);
 
 /* Copies the text that was set since the last call. False: none was. */
-bool refusal_take(char text[REFUSAL_MAX]);
+bool refusal_take(char text[REFUSAL_MAX], bool *permanent);
 
 #endif

@@ -1,6 +1,6 @@
 #include "lib/base/sha256.h"
 
-enum { BLOCK = 64 };
+#include "lib/base/digest_blocks.h"
 
 static const uint32_t constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -18,9 +18,9 @@ static uint32_t turn(uint32_t x, unsigned n)
     return x >> n | x << (32 - n);
 }
 
-static void take_block(uint32_t state[8], const uint8_t block[BLOCK])
+static void sha256_block(void *sums, const uint8_t *block)
 {
-    uint32_t w[64], s[8];
+    uint32_t *state = sums, w[64], s[8];
     memcpy(s, state, sizeof s);
     for (unsigned i = 0; i < 16; i++)
         w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
@@ -46,19 +46,7 @@ void sha256(struct view bytes, uint8_t out[SHA256_SIZE])
 {
     uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                          0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    uint8_t last[2 * BLOCK] = {0};
-    size_t whole = bytes.size / BLOCK * BLOCK, left = bytes.size - whole;
-    size_t blocks = left < BLOCK - 8 ? 1 : 2;
-    uint64_t bits = (uint64_t)bytes.size * 8;
-    for (size_t at = 0; at < whole; at += BLOCK)
-        take_block(state, bytes.data + at);
-    if (left)
-        memcpy(last, bytes.data + whole, left);
-    last[left] = 0x80;
-    for (unsigned i = 0; i < 8; i++)
-        last[blocks * BLOCK - 1 - i] = (uint8_t)(bits >> (8 * i));
-    for (size_t i = 0; i < blocks; i++)
-        take_block(state, last + i * BLOCK);
+    digest_blocks(bytes, DIGEST_BLOCK, false, sha256_block, state);
     for (unsigned i = 0; i < SHA256_SIZE; i++)
         out[i] = (uint8_t)(state[i / 4] >> (24 - 8 * (i % 4)));
 }

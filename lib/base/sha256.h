@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4) of bytes at hand. Pure. */
+/* SHA-256 (FIPS 180-4) of bytes in memory. Pure. */
 #ifndef LIB_BASE_SHA256_H
 #define LIB_BASE_SHA256_H
 

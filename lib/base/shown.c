@@ -21,10 +21,16 @@ static size_t decode(struct view text, uint32_t *character)
     return c < least[size] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : size;
 }
 
+/* Default ignorable characters of Unicode that hide or reorder text, and its separators. */
 static bool is_unseen(uint32_t c)
 {
-    return (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e ||
-           c == 0x200f || c == 0xfeff;
+    static const uint32_t ranges[][2] = {{0xad, 0xad},     {0x61c, 0x61c},    {0x200b, 0x200f},
+                                         {0x2028, 0x202e}, {0x2060, 0x206f},  {0xfeff, 0xfeff},
+                                         {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (c >= ranges[i][0] && c <= ranges[i][1])
+            return true;
+    return false;
 }
 
 /* Formats the character at the start; returns its size in text. */

@@ -5,8 +5,9 @@
 #include "lib/base/view.h"
 
 /* Copies text, truncated to size and NUL-terminated, and escapes what would not be visible: control
- * characters (C1 too) and invalid UTF-8 as \n, \r, \t or \xNN; line and paragraph separators and
- * bidirectional controls as \u2028 and so on. Returns the length of the copy. */
+ * characters (C1 too) and invalid UTF-8 as \n, \r, \t or \xNN; line and paragraph separators,
+ * bidirectional controls and characters without width as \u2028 and so on. Returns the length of
+ * the copy. */
 size_t shown_copy(struct view text, char *out, size_t size);
 
 #endif

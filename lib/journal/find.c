@@ -25,8 +25,9 @@ static void report_damage(struct journal *journal, const struct journal_segment 
               journal->settings.directory, copy, errno ? ", which cannot be written" : "");
 }
 
-void journal_set_aside(struct journal *journal, const struct journal_segment *segment, uint64_t at,
-                       uint64_t size)
+/* Copies a damaged range to DIRECTORY/damaged, counts it and logs it. */
+static void journal_set_aside(struct journal *journal, const struct journal_segment *segment,
+                              uint64_t at, uint64_t size)
 {
     char name[SEGMENT_NAME_SIZE + 32];
     snprintf(name, sizeof name, "damaged/%s-%llu", segment->file.name, (unsigned long long)at);

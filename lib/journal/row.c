@@ -13,7 +13,7 @@ void journal_row_add(struct journal_row *row, struct journal_segment *segment)
     row->last = segment;
 }
 
-void journal_row_drop(struct journal_row *row, struct journal_segment *segment)
+static void journal_row_drop(struct journal_row *row, struct journal_segment *segment)
 {
     struct journal_segment *before = NULL;
     for (struct journal_segment *at = row->first; at != segment; at = at->next)
@@ -53,7 +53,8 @@ void journal_entry_unlink(struct journal_entry *entry)
     segment->live_bytes -= segment_extent(entry->size);
 }
 
-void journal_segment_retire(struct journal *journal, struct journal_segment *segment)
+/* Keeps a segment's file for reuse, or removes it. The segment is no longer in a row. Lock held. */
+static void journal_segment_retire(struct journal *journal, struct journal_segment *segment)
 {
     if (!segment->file.read_only && !segment->lost && journal->spare_count < SPARE_SEGMENTS &&
         segment->file.size == journal->entries.segment_bytes) {

@@ -38,9 +38,8 @@ struct journal_row {
     bool open;
 };
 
-/* Appends a segment to a row; removes it. */
+/* Appends a segment to a row. */
 void journal_row_add(struct journal_row *row, struct journal_segment *segment);
-void journal_row_drop(struct journal_row *row, struct journal_segment *segment);
 
 /* Adds an entry to its segment's list; removes it. */
 void journal_entry_link(struct journal_entry *entry, struct journal_segment *segment);

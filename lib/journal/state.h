@@ -73,9 +73,6 @@ struct journal {
     bool threads;
 };
 
-/* Keeps a segment's file for reuse, or removes it. The segment is no longer in a row. Lock held. */
-void journal_segment_retire(struct journal *journal, struct journal_segment *segment);
-
 /* Retires the segments without live entries. Lock held. */
 void journal_retire_dead(struct journal *journal);
 
@@ -118,9 +115,5 @@ void journal_drop_spares(struct journal *journal);
 
 /* Whether the next append would have a file to go to. The writer's thread. */
 bool journal_can_write(struct journal *journal);
-
-/* Copies a damaged range to DIRECTORY/damaged, counts it and logs it. */
-void journal_set_aside(struct journal *journal, const struct journal_segment *segment, uint64_t at,
-                       uint64_t size);
 
 #endif

@@ -248,9 +248,8 @@ bool journal_copy_note(struct journal *journal, struct view body, uint64_t expir
 
 static void write_note(struct journal *journal, struct journal_pending_note *note)
 {
-    if (!journal_copy_note(journal, bytes_view(&note->body), note->expires)) {
-        log_warn("journal: no room to save a processor's state; a crash would lose it");
-    }
+    if (!journal_copy_note(journal, bytes_view(&note->body), note->expires))
+        log_warn("journal: a processor's state could not be saved; a crash would lose it");
     bytes_release(&note->body);
     free(note);
 }

@@ -3,6 +3,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/view.h"
+#include "lib/net/tls/tls_client.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,19 @@ void kafka_peer_init(struct kafka_peer *peer, const char *id, void *owner)
 
 void kafka_peer_release(struct kafka_peer *peer)
 {
+    tls_material_unref(peer->material);
+    tls_client_free(peer->tls);
     pthread_mutex_destroy(&peer->mutex);
+}
+
+bool kafka_peer_is_outdated(struct kafka_peer *peer)
+{
+    if (!peer->tls)
+        return false;
+    struct tls_material *now = tls_client_material(peer->tls);
+    bool outdated = now != peer->material;
+    tls_material_unref(now);
+    return outdated;
 }
 
 /* ---- complaints ---- */
@@ -65,6 +78,9 @@ enum cause kafka_complaint(rd_kafka_resp_err_t code, const char *reason, char *o
     struct view broker, text;
     complaint_parts(reason ? reason : "", &broker, &text);
     const char *before = broker.size ? "broker " : "the broker";
+    /* A broker that refuses the client's certificate, or wants one. */
+    if (code == RD_KAFKA_RESP_ERR__TRANSPORT && text_has(text, "SSL routines"))
+        code = RD_KAFKA_RESP_ERR__SSL;
     switch ((int)code) {
     case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
         return CAUSE_NONE; /* each was reported by itself */
@@ -151,8 +167,17 @@ void kafka_peer_error(rd_kafka_t *client, int code, const char *reason, void *op
     enum cause cause = kafka_complaint(error, reason, text, sizeof text);
     if (cause == CAUSE_AUTH && peer->scram && strstr(text, " refuses "))
         explain_scram(text, sizeof text);
-    if (cause != CAUSE_NONE)
-        peer_trouble(peer, cause, text);
+    if (cause == CAUSE_NONE)
+        return;
+    atomic_fetch_add_explicit(&peer->errors, 1, memory_order_relaxed);
+    peer_trouble(peer, cause, text);
+}
+
+void kafka_peer_silence(struct kafka_peer *peer)
+{
+    pthread_mutex_lock(&peer->mutex);
+    peer->quiet = true;
+    pthread_mutex_unlock(&peer->mutex);
 }
 
 /* Failures of brokers come through kafka_peer_error too, with a code. */
@@ -246,6 +271,8 @@ struct outcome kafka_outcome(rd_kafka_resp_err_t code, const char *topic)
         words = "the topic does not exist, and the broker does not create it";
     if (code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
         words = "no broker acknowledged it in time";
+    if (cause == CAUSE_SHUTDOWN)
+        return outcome_of(verdict, cause, "no broker acknowledged it before the stop");
     if (!topic)
         return outcome_of(verdict, cause, "%s", words);
     return outcome_of(verdict, cause, "topic %s: %s", topic, words);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The mechanisms, as librdkafka calls them too. */
+/* The Collector's names of the mechanisms, which librdkafka uses too. */
 static const char *const mechanisms[] = {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", NULL};
 
 static const struct key sasl_keys[] = {
@@ -81,7 +81,7 @@ static bool kafka_uses_tls(const struct kafka_settings *settings)
     return settings->has_tls && !settings->tls.insecure;
 }
 
-/* What librdkafka has no settings for. */
+/* Reports keys for which librdkafka has no setting. */
 static void check_tls(const struct tls_client_settings *tls, struct key_report *report)
 {
     tls_client_check(tls, "tls", report);
@@ -158,31 +158,31 @@ static void set_brokers(const struct key_list *brokers, rd_kafka_conf_t *conf, c
     bytes_release(&text);
 }
 
-/* The files are checked and read as those of every client; librdkafka, which uses OpenSSL, gets
- * their contents. */
-static struct tls_material *set_tls(const struct tls_client_settings *tls, rd_kafka_conf_t *conf,
-                                    char *error, size_t error_size)
+/* The files are read and checked as for every TLS client. librdkafka, which uses OpenSSL, gets
+ * memory files with their contents. */
+static void set_tls(const struct tls_client_settings *tls, struct kafka_peer *peer,
+                    rd_kafka_conf_t *conf, char *error, size_t error_size)
 {
     static const char *const names[TLS_PARTS] = {[TLS_CERT] = "ssl.certificate.location",
                                                  [TLS_KEY] = "ssl.key.location",
                                                  [TLS_CA] = "ssl.ca.location"};
     if (!late_has_tls(error, error_size))
-        return NULL;
-    struct tls_client *client = tls_client_new(tls, "tls", TLS_LOOK_NS, error, error_size);
-    if (!client)
-        return NULL;
-    struct tls_material *material = tls_client_material(client);
-    for (int part = 0; material && part < TLS_PARTS; part++)
+        return;
+    if (!peer->tls)
+        peer->tls = tls_client_new(tls, "tls", TLS_LOOK_NS, error, error_size);
+    if (!peer->tls)
+        return;
+    tls_material_unref(peer->material);
+    const struct tls_material *material = peer->material = tls_client_material(peer->tls);
+    for (int part = 0; part < TLS_PARTS; part++)
         if (*material->paths[part])
             kafka_conf_set(conf, names[part], material->paths[part], error, error_size);
-    if (material && !*material->paths[TLS_CA] && tls_system_ca())
+    if (!*material->paths[TLS_CA] && tls_system_ca())
         kafka_conf_set(conf, names[TLS_CA], tls_system_ca(), error, error_size);
     kafka_conf_set(conf, "enable.ssl.certificate.verification",
                    tls->insecure_skip_verify ? "false" : "true", error, error_size);
     kafka_conf_set(conf, "ssl.endpoint.identification.algorithm",
                    tls->insecure_skip_verify ? "none" : "https", error, error_size);
-    tls_client_free(client);
-    return material;
 }
 
 static void set_security(const struct kafka_settings *settings, rd_kafka_conf_t *conf, char *error,
@@ -201,11 +201,10 @@ static void set_security(const struct kafka_settings *settings, rd_kafka_conf_t 
 }
 
 rd_kafka_conf_t *kafka_conf_new(const struct kafka_settings *settings, struct kafka_peer *peer,
-                                struct tls_material **material, char *error, size_t error_size)
+                                char *error, size_t error_size)
 {
     enum { MAX_MS = 3600 * 1000 };
     *error = '\0';
-    *material = NULL;
     if (!rdkafka_ready()) {
         snprintf(error, error_size, "%s", RDKAFKA_MISSING);
         return NULL;
@@ -227,17 +226,15 @@ rd_kafka_conf_t *kafka_conf_new(const struct kafka_settings *settings, struct ka
                        kafka_ms(settings->conn_idle_timeout, 0, INT32_MAX), error, error_size);
     set_security(settings, conf, error, error_size);
     if (!*error && kafka_uses_tls(settings))
-        *material = set_tls(&settings->tls, conf, error, error_size);
+        set_tls(&settings->tls, peer, conf, error, error_size);
     if (!*error)
         return conf;
     rdkafka.conf_destroy(conf);
-    tls_material_unref(*material);
-    *material = NULL;
     return NULL;
 }
 
-rd_kafka_t *kafka_client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf,
-                             struct tls_material *material, char *error, size_t error_size)
+rd_kafka_t *kafka_client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char *error,
+                             size_t error_size)
 {
     char why[256];
     rd_kafka_t *client = *error ? NULL : rdkafka.new(type, conf, why, sizeof why);
@@ -246,6 +243,5 @@ rd_kafka_t *kafka_client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf,
             snprintf(error, error_size, "librdkafka %s: %s", rdkafka.version_str(), why);
         rdkafka.conf_destroy(conf);
     }
-    tls_material_unref(material);
     return client;
 }

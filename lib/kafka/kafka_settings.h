@@ -1,6 +1,6 @@
 /*
- * The configuration that the Kafka exporter and receiver share, with the Collector's names, and its
- * translation to librdkafka's.
+ * The settings that the Kafka exporter and receiver share, with the Collector's names, and their
+ * translation into librdkafka's.
  */
 #ifndef LIB_KAFKA_KAFKA_SETTINGS_H
 #define LIB_KAFKA_KAFKA_SETTINGS_H
@@ -57,19 +57,19 @@ extern const struct key kafka_auth_keys[], kafka_metadata_keys[];
         KEY_HINT("resolve_canonical_bootstrap_servers_only", "accepted; has no effect"),           \
         KEY_HINT("use_leader_epoch", "accepted; has no effect")
 
-/* Reports contradictions, and what librdkafka cannot do. */
+/* Reports contradictions, and settings that librdkafka does not support. */
 void kafka_settings_check(const struct kafka_settings *settings, struct key_report *report);
 
 /* Calls visit for each broker. */
 void kafka_settings_places(const struct kafka_settings *settings, place_visit_fn *visit, void *ctx);
 
 /* Loads librdkafka and makes a configuration from the settings, with peer as its opaque pointer and
- * peer's log and error callbacks; the caller adds its own settings. rdkafka.new takes it over;
- * otherwise rdkafka.conf_destroy frees it. TLS files are read by rdkafka.new, so *material must
- * be kept until then (tls_material_unref; NULL: none). NULL: error is a sentence that may begin
- * with the path of a key. */
+ * peer's log and error callbacks; the caller adds its own settings. Pass the result to rdkafka.new,
+ * or free it with rdkafka.conf_destroy. peer keeps the TLS files that rdkafka.new reads, until it
+ * is released or used for another configuration. NULL: error is a sentence that may begin with the
+ * path of a key. */
 rd_kafka_conf_t *kafka_conf_new(const struct kafka_settings *settings, struct kafka_peer *peer,
-                                struct tls_material **material, char *error, size_t error_size);
+                                char *error, size_t error_size);
 
 /* Sets a property. False: error is a sentence; if it is not empty, as after an earlier failure,
  * nothing is set. */
@@ -78,9 +78,9 @@ bool kafka_conf_set(rd_kafka_conf_t *conf, const char *name, const char *value, 
 bool kafka_conf_set_int(rd_kafka_conf_t *conf, const char *name, int64_t value, char *error,
                         size_t error_size);
 
-/* Makes the client and releases conf and material in any case. NULL: error is a sentence. */
-rd_kafka_t *kafka_client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf,
-                             struct tls_material *material, char *error, size_t error_size);
+/* Makes the client; releases conf in any case. NULL: error is a sentence. */
+rd_kafka_t *kafka_client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char *error,
+                             size_t error_size);
 
 /* Nanoseconds as librdkafka's milliseconds, rounded up, in low..high. */
 int64_t kafka_ms(uint64_t ns, int64_t low, int64_t high);

@@ -41,7 +41,10 @@
     X(event_topic_partition_list) X(seek) X(seek_partitions) X(pause_partitions) \
     X(resume_partitions) X(commit) X(commit_queue) X(committed) X(position) X(offsets_store) \
     X(offsets_for_times) X(query_watermark_offsets) X(get_watermark_offsets) X(metadata) \
-    X(metadata_destroy) X(topic_partition_available) X(msg_partitioner_murmur2_random)
+    X(metadata_destroy) X(topic_partition_available) X(msg_partitioner_murmur2_random) \
+    X(ConfigResource_new) X(ConfigResource_destroy) \
+    X(ConfigResource_error) X(ConfigResource_configs) X(ConfigEntry_name) X(ConfigEntry_value) \
+    X(DescribeConfigs) X(DescribeConfigs_result_resources) X(event_DescribeConfigs_result)
 /* clang-format on */
 
 #define RDKAFKA_POINTER(name) __typeof__(rd_kafka_##name) *name;

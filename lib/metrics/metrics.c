@@ -1,6 +1,7 @@
 #include "lib/metrics/metrics.h"
 
 #include "lib/base/heap.h"
+#include "lib/base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,12 +54,25 @@ static void metrics_put(struct metrics *metrics, struct bytes *out, const void *
 /* Writes both sizes, then both texts. */
 static void metrics_put_label(struct metrics *metrics, const char *name, struct view value)
 {
-    const uint32_t sizes[2] = {(uint32_t)strlen(name), (uint32_t)value.size};
+    struct bytes *out = &metrics->labels;
+    uint32_t sizes[2] = {(uint32_t)strlen(name), (uint32_t)value.size};
+    size_t at = out->size;
     if (value.size == 0)
         return;
-    metrics_put(metrics, &metrics->labels, sizes, sizeof sizes);
-    metrics_put(metrics, &metrics->labels, name, sizes[0]);
-    metrics_put(metrics, &metrics->labels, value.data, value.size);
+    metrics_put(metrics, out, sizes, sizeof sizes);
+    metrics_put(metrics, out, name, sizes[0]);
+    if (utf8_valid(value)) {
+        metrics_put(metrics, out, value.data, value.size);
+        return;
+    }
+    size_t text = out->size;
+    metrics->repaired = true;
+    if (metrics->failed || !utf8_repair(value, out)) {
+        metrics->failed = true;
+        return;
+    }
+    sizes[1] = (uint32_t)(out->size - text);
+    memcpy(out->data + at, sizes, sizeof sizes);
 }
 
 static void put_labels(struct metrics *metrics, const struct metric_label *labels)
@@ -125,12 +139,54 @@ static int by_name(const void *a, const void *b)
     return order ? order : (left->number > right->number) - (left->number < right->number);
 }
 
+static bool same_series(const struct metrics *metrics, const struct metrics_point *a,
+                        const struct metrics_point *b)
+{
+    const uint8_t *labels = metrics->labels.data;
+    return a->row == b->row && a->labels_size == b->labels_size &&
+           (a->labels_size == 0 ||
+            memcmp(labels + a->labels, labels + b->labels, a->labels_size) == 0);
+}
+
+static void add_up(struct metrics *metrics, struct metrics_point *sum,
+                   const struct metrics_point *more)
+{
+    uint64_t *counts = (uint64_t *)(void *)metrics->counts.data;
+    sum->value += more->value;
+    if (sum->row->kind == METRIC_HISTOGRAM)
+        for (unsigned i = 0; i <= sum->row->bounds->count; i++)
+            counts[sum->counts + i] += counts[more->counts + i];
+}
+
+/* Adds up points of the same series, of which Prometheus refuses all but one. Returns how many
+ * points are left. */
+static size_t join_series(struct metrics *metrics, struct metrics_point *points, size_t count)
+{
+    size_t left = 0;
+    for (size_t i = 0, row = 0; i < count; i++) {
+        if (left == 0 || points[i].row != points[left - 1].row)
+            row = left;
+        size_t at = row;
+        while (at < left && !same_series(metrics, &points[at], &points[i]))
+            at++;
+        if (at < left)
+            add_up(metrics, &points[at], &points[i]);
+        else
+            points[left++] = points[i];
+    }
+    metrics->points.size = left * sizeof *points;
+    metrics->repaired = false;
+    return left;
+}
+
 const struct metrics_point *metrics_sorted(struct metrics *metrics, size_t *count)
 {
     struct metrics_point *points = (void *)metrics->points.data;
     *count = metrics->failed ? 0 : metrics->points.size / sizeof *points;
     if (*count)
         qsort(points, *count, sizeof *points, by_name);
+    if (*count && metrics->repaired)
+        *count = join_series(metrics, points, *count);
     return *count ? points : NULL;
 }
 

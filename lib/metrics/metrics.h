@@ -1,6 +1,8 @@
 /*
  * A snapshot of all metrics: data points with labels, collected from every component, then written
  * as a page or as OTLP. One thread. A failed allocation sets `failed`, to be checked at the end.
+ * Label values are written as valid UTF-8, with U+FFFD for each invalid byte; points of one row
+ * whose labels become equal by that are added up.
  */
 #ifndef LIB_METRICS_METRICS_H
 #define LIB_METRICS_METRICS_H
@@ -23,7 +25,8 @@ struct metrics {
     struct bytes labels;     /* of all points, including the scope's label */
     struct bytes counts;     /* bucket counts of histograms: uint64_t */
     const char *scope, *scope_value;
-    bool failed; /* out of memory: points are missing */
+    bool failed;   /* out of memory: points are missing */
+    bool repaired; /* a label value was not valid UTF-8 */
 };
 
 struct metrics_point {

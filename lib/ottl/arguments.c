@@ -2,67 +2,45 @@
 #include "lib/ottl/function.h"
 
 #include <stdio.h>
+#include <time.h>
 
 static const struct ottl_function *const tables[] = {
-    ottl_editors,        ottl_signal_editors, ottl_type_functions,   ottl_text_functions,
-    ottl_time_functions, ottl_map_functions,  ottl_format_functions,
+    ottl_editors,        ottl_metric_editors,      ottl_aggregate_editors,
+    ottl_span_editors,   ottl_type_functions,      ottl_text_functions,
+    ottl_time_functions, ottl_time_text_functions, ottl_time_reading_functions,
+    ottl_map_functions,  ottl_format_functions,    ottl_case_functions,
+    ottl_url_functions,  ottl_list_functions,      ottl_list_editors,
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
 /* Those of the Collector's contrib 0.159 that are not here. */
 static const char *const absent[] = {
-    "aggregate_on_attribute_value",
-    "aggregate_on_attributes",
     "convert_exponential_histogram_to_histogram",
-    "convert_summary_count_val_to_sum",
-    "convert_summary_quantile_val_to_gauge",
-    "convert_summary_sum_val_to_sum",
-    "copy_metric",
-    "delete_index",
-    "extract_count_metric",
     "extract_percentile_metric",
-    "extract_sum_metric",
     "merge_histogram_buckets",
-    "scale_metric",
     "All",
     "Any",
     "CommunityID",
     "ConvertAttributesToElementsXML",
     "ConvertTextToElementsXML",
-    "Decode",
     "ExtractGrokPatterns",
     "Filter",
     "Find",
     "GetXML",
-    "Hex",
     "InsertXML",
-    "IsInCIDR",
-    "IsValidLuhn",
-    "Log",
     "MapEach",
     "MapKeys",
     "Murmur3Hash",
     "Murmur3Hash128",
     "ParseCEF",
     "ParseCLF",
-    "ParseCSV",
     "ParseELF",
     "ParseLEEF",
-    "ParseSeverity",
     "ParseSimplifiedXML",
     "ParseXML",
     "ProfileID",
     "Reduce",
     "RemoveXML",
-    "SliceToMap",
-    "Sort",
-    "ToCamelCase",
-    "ToKeyValueString",
-    "ToSnakeCase",
-    "TruncateTime",
-    "URL",
-    "UUID",
-    "UUIDv7",
     "UserAgent",
     "When",
     "XXH128",
@@ -126,6 +104,45 @@ void ottl_function_hint(struct view name, char hint[120])
         snprintf(hint, 120, ", did you mean %s?", near);
 }
 
+struct ottl_value ottl_made_text(struct ottl_run *run, struct bytes *out, bool ok)
+{
+    struct ottl_value made = ottl_nil();
+    if (ok)
+        made = ottl_string(ottl_keep(run, bytes_view(out)));
+    else if (!run->failed)
+        ottl_fail(run, "out of memory, or the string is too long");
+    bytes_release(out);
+    return made;
+}
+
+struct ottl_value ottl_made_map(struct ottl_run *run, const struct attributes *list)
+{
+    struct value map = attributes_map(list);
+    return list->failed || !map.bytes.data ? ottl_fail(run, "out of memory")
+                                           : ottl_bytes(TYPE_MAP, map.bytes);
+}
+
+bool ottl_is_text(const struct ottl_node *node)
+{
+    return node->kind == NODE_LITERAL && node->value.type == TYPE_STRING;
+}
+
+bool ottl_is_one_of(const struct ottl_node *node, const char *const *texts)
+{
+    for (; ottl_is_text(node) && *texts; texts++)
+        if (view_eq(node->value.bytes, view_of(*texts)))
+            return true;
+    return false;
+}
+
+bool ottl_is_list_of_texts(const struct ottl_node *node)
+{
+    for (size_t i = 0; node->kind == NODE_LIST_OF && i < node->count; i++)
+        if (!ottl_is_text(node->items[i]))
+            return false;
+    return node->kind == NODE_LIST_OF;
+}
+
 struct ottl_value ottl_arg(struct ottl_run *run, const struct ottl_node *call, size_t i)
 {
     return ottl_has(call, i) ? ottl_node_eval(call->items[i], run) : ottl_nil();
@@ -153,7 +170,7 @@ int64_t ottl_arg_int(struct ottl_run *run, const struct ottl_node *call, size_t 
     return run->failed ? 0 : value.integer;
 }
 
-static struct view hex_text(struct ottl_run *run, struct view bytes)
+struct view ottl_hex_text(struct ottl_run *run, struct view bytes)
 {
     static const char digits[] = "0123456789abcdef";
     uint8_t *out = arena_array_raw(ottl_arena(run), 2 * bytes.size + 1, 1);
@@ -168,22 +185,32 @@ static struct view hex_text(struct ottl_run *run, struct view bytes)
     return (struct view){out, 2 * bytes.size};
 }
 
+/* [1,2,255] */
+static struct view decimals(struct ottl_run *run, struct view bytes)
+{
+    char text[16 * 4 + 2] = "[";
+    size_t size = 1;
+    for (size_t i = 0; i < bytes.size && size + 5 < sizeof text; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, i ? ",%u" : "%u", bytes.data[i]);
+    snprintf(text + size, sizeof text - size, "]");
+    return ottl_keep_text(run, text);
+}
+
+/* Where the Collector has no text for a type, it shows the JSON that Go makes of it. */
 struct view ottl_text_of(struct ottl_run *run, const struct ottl_value *value)
 {
     struct value plain;
-    char text[40];
+    char text[32];
     switch (value->type) {
     case TYPE_NIL:
         return (struct view){0};
     case TYPE_BYTES:
-        return hex_text(run, value->bytes);
-    case TYPE_TRACE_ID: /* JSON, as for every type that has no text of its own */
-    case TYPE_SPAN_ID: {
-        struct view hex = hex_text(run, value->bytes);
-        snprintf(text, sizeof text, "\"%.*s\"", VIEW_ARG(hex));
-        return ottl_keep_text(run, text);
-    }
+        return ottl_hex_text(run, value->bytes);
+    case TYPE_TRACE_ID:
+    case TYPE_SPAN_ID:
+        return decimals(run, value->bytes);
     case TYPE_TIME:
+        return ottl_time_text(run, value, VIEW("\"%FT%T.%s%:\""));
     case TYPE_DURATION:
         snprintf(text, sizeof text, "%lld", (long long)value->integer);
         return ottl_keep_text(run, text);

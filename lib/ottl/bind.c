@@ -195,7 +195,7 @@ static bool bind_pattern(const struct binder *binder, struct ottl_node *call)
     char error[200] = "out of memory";
     size_t i = (size_t)call->function->pattern;
     const struct ottl_node *pattern = call->items[i];
-    if (pattern->kind != NODE_LITERAL || pattern->value.type != TYPE_STRING)
+    if (!ottl_is_text(pattern))
         return ottl_say(binder->ottl, pattern->at, binder->fault,
                         "the pattern of %s must be a string literal", call->function->name);
     call->regex = compile(call->function, pattern->value.bytes, error, sizeof error);
@@ -203,16 +203,11 @@ static bool bind_pattern(const struct binder *binder, struct ottl_node *call)
                                    call->function->glob ? "pattern" : "regular expression", error);
 }
 
-static bool is_text(const struct ottl_node *node)
-{
-    return node->kind == NODE_LITERAL && node->value.type == TYPE_STRING;
-}
-
 /* A duration that is written out is read once. One that cannot be read fails when it is run. */
 static void fold(struct ottl_node *call)
 {
     struct ottl_run run = {0};
-    if (!view_eq(call->name, VIEW("Duration")) || call->key_count || !is_text(call->items[0]))
+    if (!view_eq(call->name, VIEW("Duration")) || call->key_count || !ottl_is_text(call->items[0]))
         return;
     struct ottl_value value = call->function->fn(&run, call);
     if (run.failed)
@@ -225,11 +220,11 @@ static void fold(struct ottl_node *call)
 static bool is_plain(const struct ottl_node *node)
 {
     const struct ottl_node *path = node->items[0];
-    if (path->kind != NODE_PATH || !is_text(node->items[1]) ||
+    if (path->kind != NODE_PATH || !ottl_is_text(node->items[1]) ||
         (node->op != OP_EQ && node->op != OP_NE))
         return false;
     if (path->field->access == ACCESS_ATTRIBUTES)
-        return path->key_count == 1 && is_text(path->keys[0]);
+        return path->key_count == 1 && ottl_is_text(path->keys[0]);
     return path->field->access == ACCESS_STRING && !path->key_count;
 }
 
@@ -248,6 +243,9 @@ static bool bind_call(const struct binder *binder, struct ottl_node *call)
         return ottl_say(ottl, call->at, binder->fault,
                         "function %.*s is not available in context %s", size, call->name.data,
                         ottl_context_name(binder->context));
+    if ((call->function->contexts & FN_CONDITIONS) && ottl->editor)
+        return ottl_say(ottl, call->at, binder->fault,
+                        "function %.*s is available in conditions only", size, call->name.data);
     if (!place_arguments(binder, call) || !bind_all(binder, call->items, call->count))
         return false;
     if (call->function->pattern >= 0 && !bind_pattern(binder, call))
@@ -280,6 +278,7 @@ static bool bind_editor(const struct binder *binder, struct ottl_node *editor)
     struct ottl *ottl = binder->ottl;
     if (!bind_node(binder, editor))
         return false;
+    ottl->adds_items = editor->function->contexts & FN_ADDS_ITEMS;
     if (strncmp(editor->function->parameters, "target", 6) != 0) /* the record itself */
         return true;
     const struct ottl_node *target = editor->count ? editor->items[0] : NULL;
@@ -296,6 +295,20 @@ static bool bind_editor(const struct binder *binder, struct ottl_node *editor)
 bool ottl_bind(struct ottl *ottl, enum ottl_context context, bool named, struct ottl_fault *fault)
 {
     struct binder binder = {ottl, context, named, fault};
-    return (!ottl->editor || bind_editor(&binder, ottl->editor)) &&
-           (!ottl->where || bind_node(&binder, ottl->where));
+    if ((ottl->editor && !bind_editor(&binder, ottl->editor)) ||
+        (ottl->where && !bind_node(&binder, ottl->where)))
+        return false;
+    ottl_sieve_bind(ottl);
+    return true;
+}
+
+enum ottl_context ottl_only_context(const struct ottl *ottl)
+{
+    const struct ottl_function *editor =
+        ottl->editor ? ottl_function_find(ottl->editor->name) : NULL;
+    unsigned contexts = editor ? editor->contexts & ~FN_ADDS_ITEMS : 0;
+    for (int context = 0; context < OTTL_CONTEXTS; context++)
+        if (contexts == 1u << context)
+            return (enum ottl_context)context;
+    return OTTL_NONE;
 }

@@ -17,7 +17,7 @@ struct target {
 static bool target_open(struct target *target, struct ottl_run *run, const struct ottl_node *call)
 {
     target->path = call->items[0];
-    target->list = ottl_path_attributes(target->path, run);
+    target->list = ottl_path_attributes(target->path, run, call->seeks);
     if (target->list)
         return true;
     struct ottl_value value = ottl_path_get(target->path, run);
@@ -349,7 +349,7 @@ static struct ottl_value replace_all_matches(struct ottl_run *run, const struct 
 
 /* ---- flatten ---- */
 
-enum { FLATTEN_DEPTH = 100, KEY_MOST = 1024 };
+enum { FLATTEN_DEPTH = 100, KEY_MOST = 1 << 20 };
 
 struct flattening {
     struct ottl_run *run;
@@ -357,67 +357,116 @@ struct flattening {
     int64_t most;
     bool resolves;           /* a key that is there already gets a number behind it */
     struct attributes times; /* how often, for each such key */
+    struct bytes key;        /* of the value that is read */
 };
 
-static void put_flat(struct flattening *flat, const char *key, const struct value *value)
+/* Appends to the key; cut it back to its size afterwards. False: the run has failed. */
+static bool add_index(struct flattening *flat, const char *before, size_t index)
 {
-    char other[KEY_MOST];
-    struct view name = ottl_keep_text(flat->run, key);
+    if (!flat->run->failed && bytes_printf(&flat->key, "%s%zu", before, index) != BYTES_OK)
+        ottl_fail(flat->run, "out of memory, or a key is too long");
+    return !flat->run->failed;
+}
+
+static bool add_name(struct flattening *flat, const char *before, struct view name)
+{
+    if (!flat->run->failed && (bytes_append_view(&flat->key, view_of(before)) != BYTES_OK ||
+                               bytes_append_view(&flat->key, name) != BYTES_OK))
+        ottl_fail(flat->run, "out of memory, or a key is too long");
+    return !flat->run->failed;
+}
+
+static void put_flat(struct flattening *flat, const struct value *value)
+{
+    struct view name = ottl_keep(flat->run, bytes_view(&flat->key));
     struct value times = value_int(0);
+    size_t size = flat->key.size;
     if (flat->resolves && attributes_find(flat->to, name)) {
         (void)attributes_get(&flat->times, name, &times);
-        snprintf(other, sizeof other, "%s.%lld", key, (long long)times.integer++);
-        attributes_set(&flat->times, name, &times);
-        name = ottl_keep_text(flat->run, other);
+        if (add_index(flat, ".", (size_t)times.integer++)) {
+            attributes_set(&flat->times, name, &times);
+            name = ottl_keep(flat->run, bytes_view(&flat->key));
+        }
+        flat->key.size = size;
     }
-    attributes_set(flat->to, name, value);
+    if (!flat->run->failed)
+        attributes_set(flat->to, name, value);
 }
 
-static void flatten_into(struct flattening *flat, const char *key, const struct value *value,
-                         int64_t depth);
+static void flatten_into(struct flattening *flat, const struct value *value, int64_t depth);
 
 /* A list in a list: the Collector writes the inner index right behind the outer one. */
-static void flatten_inner_list(struct flattening *flat, const char *key, const struct value *value,
-                               int64_t depth)
+static void flatten_inner_list(struct flattening *flat, const struct value *value, int64_t depth)
 {
-    char inner[KEY_MOST];
     struct proto_scan scan = proto_scan_begin(value->bytes);
     struct value each;
+    size_t size = flat->key.size;
     for (size_t index = 0; value_next(&scan, &each); index++) {
-        snprintf(inner, sizeof inner, "%.*s%zu", KEY_MOST - 24, key, index);
-        flatten_into(flat, inner, &each, depth);
+        if (add_index(flat, "", index))
+            flatten_into(flat, &each, depth);
+        flat->key.size = size;
     }
 }
 
-static void flatten_into(struct flattening *flat, const char *key, const struct value *value,
-                         int64_t depth)
+static void flatten_list(struct flattening *flat, const struct value *value, int64_t depth)
 {
-    char inner[KEY_MOST];
     struct proto_scan scan = proto_scan_begin(value->bytes);
-    struct attributes list;
     struct value each;
+    size_t size = flat->key.size;
+    for (size_t index = 0; value_next(&scan, &each); index++) {
+        bool opens = (each.kind == VALUE_MAP || each.kind == VALUE_LIST) &&
+                     depth + 1 < flat->most && depth + 1 < FLATTEN_DEPTH;
+        if ((opens || !flat->resolves) && !add_index(flat, ".", index))
+            return;
+        if (opens && each.kind == VALUE_LIST)
+            flatten_inner_list(flat, &each, depth + 3);
+        else
+            flatten_into(flat, &each, depth + 1);
+        flat->key.size = size;
+    }
+}
+
+static void flatten_into(struct flattening *flat, const struct value *value, int64_t depth)
+{
     bool deep = depth < flat->most && depth < FLATTEN_DEPTH;
-    size_t index = 0;
-    if (value->kind == VALUE_MAP && deep) {
+    size_t size = flat->key.size;
+    struct attributes list;
+    if (value->kind == VALUE_LIST && deep) {
+        flatten_list(flat, value, depth);
+    } else if (value->kind == VALUE_MAP && deep) {
         attributes_read(&list, value->bytes, 1, ottl_arena(flat->run));
         for (size_t i = 0; i < list.count; i++) {
-            each = value_read(list.items[i].any);
-            snprintf(inner, sizeof inner, "%s.%.*s", key, VIEW_ARG(list.items[i].key));
-            flatten_into(flat, inner, &each, depth + 1);
-        }
-    } else if (value->kind == VALUE_LIST && deep) {
-        for (; value_next(&scan, &each); index++) {
-            bool opens = (each.kind == VALUE_MAP || each.kind == VALUE_LIST) &&
-                         depth + 1 < flat->most && depth + 1 < FLATTEN_DEPTH;
-            snprintf(inner, sizeof inner, "%s.%zu", key, index);
-            if (opens && each.kind == VALUE_LIST)
-                flatten_inner_list(flat, inner, &each, depth + 3);
-            else
-                flatten_into(flat, flat->resolves && !opens ? key : inner, &each, depth + 1);
+            struct value each = value_read(list.items[i].any);
+            if (add_name(flat, ".", list.items[i].key))
+                flatten_into(flat, &each, depth + 1);
+            flat->key.size = size;
         }
     } else {
-        put_flat(flat, key, value);
+        put_flat(flat, value);
     }
+}
+
+/* Flattens what the target has, which is emptied. False: no room; nothing changed. */
+static bool flatten_all(struct flattening *flat, struct view prefix)
+{
+    size_t count = flat->to->count;
+    struct attribute *items = arena_array_raw(ottl_arena(flat->run), count + 1, sizeof *items);
+    if (!items)
+        return false;
+    if (count)
+        memcpy(items, flat->to->items, count * sizeof *items);
+    flat->to->partial = true;
+    for (size_t i = 0; i < count; i++)
+        if (!items[i].gone)
+            attributes_remove(flat->to, &flat->to->items[i]);
+    for (size_t i = 0; i < count && !flat->run->failed; i++) {
+        struct value value = value_read(items[i].any);
+        flat->key.size = 0;
+        if (!items[i].gone && add_name(flat, "", prefix) &&
+            add_name(flat, prefix.size ? "." : "", items[i].key))
+            flatten_into(flat, &value, 0);
+    }
+    return true;
 }
 
 static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *call)
@@ -425,7 +474,6 @@ static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *c
     struct target target;
     struct view prefix = ottl_has(call, 1) ? ottl_arg_string(run, call, 1) : VIEW("");
     int64_t most = ottl_has(call, 2) ? ottl_arg_int(run, call, 2) : INT64_MAX;
-    char key[KEY_MOST];
     struct ottl_value resolves = ottl_arg(run, call, 3);
     if (run->failed || !target_open(&target, run, call))
         return ottl_nil();
@@ -434,25 +482,10 @@ static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *c
                               .most = most,
                               .resolves = resolves.type == TYPE_BOOL && resolves.boolean};
     attributes_read(&flat.times, VIEW(""), 1, ottl_arena(run));
-    size_t count = target.list->count;
-    struct attribute *items = arena_array_raw(ottl_arena(run), count + 1, sizeof *items);
-    if (!items)
-        return ottl_fail(run, "out of memory");
-    if (count)
-        memcpy(items, target.list->items, count * sizeof *items);
-    target.list->partial = true;
-    for (size_t i = 0; i < count; i++)
-        if (!items[i].gone)
-            attributes_remove(target.list, &target.list->items[i]);
-    for (size_t i = 0; i < count && !run->failed; i++) {
-        struct value value = value_read(items[i].any);
-        if (items[i].gone)
-            continue;
-        snprintf(key, sizeof key, "%.*s%s%.*s", VIEW_ARG(prefix), prefix.size ? "." : "",
-                 VIEW_ARG(items[i].key));
-        flatten_into(&flat, key, &value, 0);
-    }
-    return target_close(&target, run);
+    bytes_init(&flat.key, KEY_MOST, NULL);
+    bool done = flatten_all(&flat, prefix);
+    bytes_release(&flat.key);
+    return done ? target_close(&target, run) : ottl_fail(run, "out of memory");
 }
 
 /* ---- texts of all, and lists ---- */

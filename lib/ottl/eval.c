@@ -164,8 +164,6 @@ static double number_of(const struct ottl_value *value)
 bool ottl_compare(const struct ottl_value *a, const struct ottl_value *b, enum ottl_op op)
 {
     struct value x, y;
-    size_t size;
-    int order;
     if (a->type == TYPE_NIL && b->type == TYPE_NIL)
         return op == OP_EQ || op == OP_LE || op == OP_GE;
     if (is_number(a) && is_number(b) && a->type != b->type)
@@ -183,10 +181,7 @@ bool ottl_compare(const struct ottl_value *a, const struct ottl_value *b, enum o
         return compare_numbers(a->number, b->number, op);
     case TYPE_STRING:
     case TYPE_BYTES:
-        size = a->bytes.size < b->bytes.size ? a->bytes.size : b->bytes.size;
-        order = size ? memcmp(a->bytes.data, b->bytes.data, size) : 0;
-        return ordered(
-            order ? order : (a->bytes.size > b->bytes.size) - (a->bytes.size < b->bytes.size), op);
+        return ordered(view_order(a->bytes, b->bytes), op);
     case TYPE_TRACE_ID:
     case TYPE_SPAN_ID:
         return op == OP_EQ ? view_eq(a->bytes, b->bytes)
@@ -254,6 +249,9 @@ static struct ottl_value math_time(struct ottl_run *run, const struct ottl_value
     bool time = op == OP_ADD ? a->type == TYPE_TIME || b->type == TYPE_TIME
                              : a->type == TYPE_TIME && b->type == TYPE_DURATION;
     return (struct ottl_value){.type = time ? TYPE_TIME : TYPE_DURATION,
+                               .zone = !time                  ? NULL
+                                       : a->type == TYPE_TIME ? a->zone
+                                                              : b->zone,
                                .integer = (int64_t)(op == OP_ADD ? x + y : x - y)};
 }
 
@@ -374,30 +372,42 @@ static inline struct view short_text(struct view any)
 }
 
 /* As the evaluation of its children and ottl_compare, for a `plain` comparison. */
-static bool compare_plain(const struct ottl_node *node, struct ottl_run *run)
+static bool compare_plain(const struct ottl_node *node, struct request_edit *at)
 {
     const struct ottl_node *path = node->items[0];
-    struct record *record = &run->at->records[ottl_level(path->context)];
-    struct view text = VIEW(""), any;
+    struct record *record = &at->records[ottl_level(path->context)];
+    struct view text = VIEW("");
     struct proto_field field;
     if (path->field->access == ACCESS_STRING) {
         if (record_get(record, path->field->number, &field))
             text = field.bytes;
-    } else if (!record_attribute_any(record, path->keys[0]->value.bytes, &any)) {
-        return node->op == OP_NE;
-    } else if (!(text = short_text(any)).data) {
-        struct value value = value_read(any);
-        if (value.kind != VALUE_STRING)
+    } else {
+        const struct attribute *item = record_find(record, path->keys[0]->value.bytes);
+        text = item ? short_text(item->any) : (struct view){0};
+        if (item && !text.data) {
+            struct value value = value_read(item->any);
+            text = value.kind == VALUE_STRING ? value.bytes : text;
+        }
+        if (!text.data)
             return node->op == OP_NE;
-        text = value.bytes;
     }
     return view_eq(text, node->items[1]->value.bytes) == (node->op == OP_EQ);
+}
+
+bool ottl_is_plain(const struct ottl *condition)
+{
+    return condition->where->plain;
+}
+
+bool ottl_plain_holds(const struct ottl *condition, struct request_edit *at)
+{
+    return compare_plain(condition->where, at);
 }
 
 static bool truth(const struct ottl_node *node, struct ottl_run *run)
 {
     if (node->plain)
-        return compare_plain(node, run);
+        return compare_plain(node, run->at);
     struct ottl_value value = ottl_node_eval(node, run);
     if (!run->failed && value.type != TYPE_BOOL)
         ottl_fail(run, "a condition returned %s, expected a bool", ottl_type_name(value.type));
@@ -423,7 +433,7 @@ struct ottl_value ottl_node_eval(const struct ottl_node *node, struct ottl_run *
         return negate(node, run);
     case NODE_COMPARE:
         if (node->plain)
-            return ottl_bool(compare_plain(node, run));
+            return ottl_bool(compare_plain(node, run->at));
         a = ottl_node_eval(node->items[0], run);
         b = ottl_node_eval(node->items[1], run);
         return ottl_bool(!run->failed && ottl_compare(&a, &b, node->op));
@@ -459,7 +469,7 @@ void ottl_run_begin(struct ottl_run *run, struct request_edit *at, enum ottl_con
  * alone. */
 static void edit(const struct ottl_node *editor, struct ottl_run *run)
 {
-    bool path = editor->count && editor->items[0]->kind == NODE_PATH;
+    bool path = ottl_has(editor, 0) && editor->items[0]->kind == NODE_PATH;
     enum ottl_context context = path ? editor->items[0]->context : run->context;
     struct record *record = &run->at->records[ottl_level(context)];
     bool failed_before = record->failed;

@@ -181,9 +181,29 @@ static bool put_hex(struct bytes *out, const struct verb *verb, const struct ott
     return ok;
 }
 
-static bool put_value(struct ottl_run *run, struct bytes *out, const struct verb *verb,
-                      const struct ottl_value *value)
+/* Ids and times are shown by a text of their own, whatever the verb; durations by one or as their
+ * nanoseconds. */
+static struct ottl_value as_shown(struct ottl_run *run, const struct verb *verb,
+                                  const struct ottl_value *value)
 {
+    char text[64];
+    if (value->type == TYPE_TRACE_ID || value->type == TYPE_SPAN_ID)
+        return ottl_string(ottl_hex_text(run, value->bytes));
+    if (value->type == TYPE_DURATION && strchr("svxX", verb->letter)) {
+        ottl_duration_text(value->integer, text);
+        return ottl_string(ottl_keep_text(run, text));
+    }
+    if (value->type == TYPE_DURATION && verb->letter == 'd')
+        return ottl_int(value->integer);
+    if (value->type != TYPE_TIME)
+        return *value;
+    return ottl_string(ottl_time_text(run, value, VIEW("%F %T.%s %~ %Z")));
+}
+
+static bool put_value(struct ottl_run *run, struct bytes *out, const struct verb *verb,
+                      const struct ottl_value *given)
+{
+    const struct ottl_value shown_value = as_shown(run, verb, given), *value = &shown_value;
     char text[NUMBER_SIZE];
     const char *type;
     bool number = verb->letter == 'f' || verb->letter == 'e';

@@ -4,6 +4,8 @@
 
 #include "lib/ottl/node.h"
 
+#include <time.h>
+
 typedef struct ottl_value ottl_fn(struct ottl_run *run, const struct ottl_node *call);
 
 struct ottl_function {
@@ -12,15 +14,23 @@ struct ottl_function {
     ottl_fn *fn;
     int pattern;       /* number of the one that is a pattern; -1: none */
     bool glob;         /* it has * and ? in place of a regular expression */
-    unsigned contexts; /* bits; 0: all */
+    unsigned contexts; /* bits, FN_ADDS_ITEMS and FN_CONDITIONS; 0: all */
     const char *(*check)(const struct ottl_node *call); /* of its literals; NULL: none */
 };
 
 enum { FN_NO_PATTERN = -1 };
 
+/* In contexts: it adds metrics to the request. */
+#define FN_ADDS_ITEMS (1u << 31)
+/* Not in statements. */
+#define FN_CONDITIONS (1u << 30)
+
 /* NULL-named ends. */
-extern const struct ottl_function ottl_editors[], ottl_signal_editors[], ottl_format_functions[],
-    ottl_type_functions[], ottl_text_functions[], ottl_time_functions[], ottl_map_functions[];
+extern const struct ottl_function ottl_editors[], ottl_metric_editors[], ottl_aggregate_editors[],
+    ottl_span_editors[], ottl_format_functions[], ottl_type_functions[], ottl_text_functions[],
+    ottl_case_functions[], ottl_url_functions[], ottl_list_functions[], ottl_list_editors[],
+    ottl_time_functions[], ottl_time_text_functions[], ottl_time_reading_functions[],
+    ottl_map_functions[];
 
 const struct ottl_function *ottl_function_find(struct view name);
 
@@ -35,10 +45,35 @@ int64_t ottl_arg_int(struct ottl_run *run, const struct ottl_node *call, size_t 
 /* Any value as text; data NULL: nil, or the run has failed. */
 struct view ottl_arg_text(struct ottl_run *run, const struct ottl_node *call, size_t i);
 struct view ottl_text_of(struct ottl_run *run, const struct ottl_value *value);
+struct view ottl_hex_text(struct ottl_run *run, struct view bytes);
+/* A time in its zone by the directives of FormatTime, and %: for Z or +hh:mm, %~ for +hhmm. data
+ * NULL: the run has failed. */
+struct view ottl_time_text(struct ottl_run *run, const struct ottl_value *value,
+                           struct view format);
+struct tm ottl_time_parts(const struct ottl_value *value);
+/* A duration as Go prints it: 1h30m0.5s. */
+void ottl_duration_text(int64_t ns, char text[64]);
+
+/* What was written to out, which is released, as a string; of a list as a MAP. NIL: the run has
+ * failed. */
+struct ottl_value ottl_made_text(struct ottl_run *run, struct bytes *out, bool ok);
+struct ottl_value ottl_made_map(struct ottl_run *run, const struct attributes *list);
+
+/* Literal arguments, for `check`. */
+bool ottl_is_text(const struct ottl_node *node);
+bool ottl_is_one_of(const struct ottl_node *node, const char *const *texts); /* NULL ends */
+bool ottl_is_list_of_texts(const struct ottl_node *node);
 
 static inline bool ottl_has(const struct ottl_node *call, size_t i)
 {
     return i < call->count && call->items[i];
+}
+
+/* The literal text at i, or what is in its place. */
+static inline struct view ottl_text_or(const struct ottl_node *call, size_t i,
+                                       const char *otherwise)
+{
+    return ottl_has(call, i) ? call->items[i]->value.bytes : view_of(otherwise);
 }
 
 #endif

@@ -21,7 +21,7 @@ struct ottl_group {
     enum ottl_error_mode mode;
     struct member *conditions, *statements;
     size_t condition_count, statement_count;
-    bool reaches_out;
+    bool reaches_out, adds_items;
 };
 
 /* ---- making and checking ---- */
@@ -92,6 +92,7 @@ static void bind_all(struct teller *teller, struct ottl_group *group, const stru
         if (!ottl_bind(parsed[i].ottl, group->context, named, &fault))
             tell_fault(teller, name, i, list->items[i], &fault);
         group->reaches_out = group->reaches_out || ottl_reaches_out(parsed[i].ottl);
+        group->adds_items = group->adds_items || ottl_adds_items(parsed[i].ottl);
     }
 }
 
@@ -108,6 +109,15 @@ static enum ottl_context inferred(const struct ottl_group *group)
     return context;
 }
 
+/* The context that the first of its editors that are for one is for. */
+static enum ottl_context only_context(const struct ottl_group *group)
+{
+    enum ottl_context context = OTTL_NONE;
+    for (size_t i = 0; i < group->statement_count && context == OTTL_NONE; i++)
+        context = ottl_only_context(group->statements[i].ottl);
+    return context;
+}
+
 static void find_context(struct teller *teller, struct ottl_group *group,
                          const struct ottl_settings *settings, enum signal signal)
 {
@@ -120,6 +130,10 @@ static void find_context(struct teller *teller, struct ottl_group *group,
     if (given && group->context == OTTL_NONE)
         snprintf(text, sizeof text, "found %.60s, expected the name of a context",
                  settings->context);
+    else if (group->context == OTTL_NONE && only_context(group) != OTTL_NONE)
+        snprintf(text, sizeof text,
+                 "no path names a context, expected a group with context: %s and statements",
+                 ottl_context_name(only_context(group)));
     else if (group->context == OTTL_NONE)
         snprintf(text, sizeof text,
                  "no path names a context, expected for example resource.attributes[\"a\"], or a "
@@ -175,6 +189,12 @@ void ottl_group_check(const struct ottl_settings *settings, enum signal signal, 
     if (*settings->error_mode && !is_mode(settings->error_mode, &mode))
         key_report_add(report, mode_path, "expected ignore, silent or propagate");
     ottl_group_free(make(&teller, settings, signal, !settings->statements.count));
+}
+
+void ottl_group_path(const struct ottl_settings *settings, const char *key, size_t i,
+                     char path[OTTL_PATH_SIZE])
+{
+    snprintf(path, OTTL_PATH_SIZE, settings->flat ? "%s" : "%s[%zu]", key, i);
 }
 
 void ottl_conditions_check(const struct key_list *conditions, enum ottl_context context,
@@ -234,6 +254,19 @@ bool ottl_group_reaches_out(const struct ottl_group *group)
     return group->reaches_out;
 }
 
+bool ottl_group_adds_items(const struct ottl_group *group)
+{
+    return group->adds_items;
+}
+
+void ottl_group_sieve(const struct ottl_group *group, struct key_sieve sieves[EDIT_LEVELS])
+{
+    for (size_t i = 0; i < group->condition_count; i++)
+        ottl_sieve(group->conditions[i].ottl, sieves);
+    for (size_t i = 0; i < group->statement_count; i++)
+        ottl_sieve(group->statements[i].ottl, sieves);
+}
+
 /* ---- running ---- */
 
 enum { SHOWN_MAX = 80 };
@@ -267,15 +300,15 @@ static bool goes_on(const struct ottl_group *group, const struct member *member,
         log_warn("%s (%llu failed evaluation%s so far)", why, (unsigned long long)count,
                  count == 1 ? "" : "s");
     if (group->mode == OTTL_PROPAGATE)
-        refusal_set(why);
+        refusal_set(why, false);
     return group->mode != OTTL_PROPAGATE;
 }
 
-/* The first of the conditions that holds decides. */
-static enum ottl_result any_holds(const struct ottl_group *group, struct ottl_run *run,
-                                  struct ottl_errors *errors)
+/* The first of the conditions, from one on, that holds decides. */
+static enum ottl_result any_holds(const struct ottl_group *group, size_t first,
+                                  struct ottl_run *run, struct ottl_errors *errors)
 {
-    for (size_t i = 0; i < group->condition_count; i++) {
+    for (size_t i = first; i < group->condition_count; i++) {
         enum ottl_result result = ottl_eval(group->conditions[i].ottl, run);
         if (result == OTTL_YES ||
             (result == OTTL_ERROR && !goes_on(group, &group->conditions[i], run, errors)))
@@ -289,7 +322,7 @@ enum edit_verdict ottl_group_run(const struct ottl_group *group, struct request_
 {
     struct ottl_run run;
     ottl_run_begin(&run, at, group->context, errors->clock);
-    enum ottl_result holds = group->condition_count ? any_holds(group, &run, errors) : OTTL_YES;
+    enum ottl_result holds = group->condition_count ? any_holds(group, 0, &run, errors) : OTTL_YES;
     if (holds != OTTL_YES)
         return holds == OTTL_NO ? EDIT_KEEP : EDIT_ABORT;
     for (size_t i = 0; i < group->statement_count; i++)
@@ -299,11 +332,23 @@ enum edit_verdict ottl_group_run(const struct ottl_group *group, struct request_
     return EDIT_KEEP;
 }
 
-enum edit_verdict ottl_group_drops(const struct ottl_group *group, struct request_edit *at,
-                                   struct ottl_errors *errors)
+/* From the first condition on that needs a run. */
+static __attribute__((noinline)) enum edit_verdict drops_from(const struct ottl_group *group,
+                                                              size_t first, struct request_edit *at,
+                                                              struct ottl_errors *errors)
 {
     struct ottl_run run;
     ottl_run_begin(&run, at, group->context, errors->clock);
-    enum ottl_result holds = any_holds(group, &run, errors);
+    enum ottl_result holds = any_holds(group, first, &run, errors);
     return holds == OTTL_YES ? EDIT_DROP : holds == OTTL_NO ? EDIT_KEEP : EDIT_ABORT;
+}
+
+enum edit_verdict ottl_group_drops(const struct ottl_group *group, struct request_edit *at,
+                                   struct ottl_errors *errors)
+{
+    size_t i = 0;
+    for (; i < group->condition_count && ottl_is_plain(group->conditions[i].ottl); i++)
+        if (ottl_plain_holds(group->conditions[i].ottl, at))
+            return EDIT_DROP;
+    return i < group->condition_count ? drops_from(group, i, at, errors) : EDIT_KEEP;
 }

@@ -32,10 +32,16 @@ struct ottl_errors {
 
 struct ottl_group;
 
+enum { OTTL_PATH_SIZE = 64 };
+
 /* Reports what is wrong with a group in pipelines of a signal; path is that of its section, or of
  * its list of strings. */
 void ottl_group_check(const struct ottl_settings *settings, enum signal signal, const char *path,
                       struct key_report *report);
+
+/* The path of the i-th group of the list under a key. */
+void ottl_group_path(const struct ottl_settings *settings, const char *key, size_t i,
+                     char path[OTTL_PATH_SIZE]);
 
 /* The same of a list of conditions whose context is fixed. */
 void ottl_conditions_check(const struct key_list *conditions, enum ottl_context context,
@@ -50,6 +56,12 @@ void ottl_group_free(struct ottl_group *group); /* may be NULL */
 
 enum ottl_context ottl_group_context(const struct ottl_group *group);
 bool ottl_group_reaches_out(const struct ottl_group *group);
+
+/* Whether one of its statements adds metrics. */
+bool ottl_group_adds_items(const struct ottl_group *group);
+
+/* Adds the keys of attributes that it looks for, at each level. */
+void ottl_group_sieve(const struct ottl_group *group, struct key_sieve sieves[EDIT_LEVELS]);
 
 /* Runs its statements over the record that the edit stands at, where one of its conditions holds or
  * it has none. ABORT: one could not be evaluated, and that is to be propagated (lib/base/refusal.h

@@ -100,6 +100,9 @@ void parser_next(struct parser *parser)
     } else if (number_size(from, &number)) {
         size = number_size(from, &number);
         kind = number;
+    } else if (*from == '=' && from[1] == '>') {
+        kind = TOKEN_BAD; /* the arrow of a lambda */
+        size = 2;
     } else if (strchr("=!<>", *from)) {
         size = from[1] == '=' ? 2 : 1;
         kind = size == 2 || *from == '<' || *from == '>' ? TOKEN_OP : TOKEN_MARK;
@@ -114,6 +117,9 @@ void parser_fail(struct parser *parser, const char *expected)
     const struct token *token = &parser->token;
     if (!parser->failed && token->kind == TOKEN_END)
         ottl_say(parser->ottl, token->at, parser->fault, "unexpected end, expected %s", expected);
+    else if (!parser->failed && view_eq(token->text, VIEW("=>")))
+        ottl_say(parser->ottl, token->at, parser->fault,
+                 "found =>: lambdas are not supported, expected %s", expected);
     else if (!parser->failed && token->kind == TOKEN_BAD && !token->text.size)
         ottl_say(parser->ottl, token->at, parser->fault, "missing closing quote");
     else if (!parser->failed)

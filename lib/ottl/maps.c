@@ -8,27 +8,12 @@ static struct ottl_value parse_json(struct ottl_run *run, const struct ottl_node
     if (run->failed)
         return ottl_nil();
     if (!value_from_json(text, ottl_arena(run), &value))
-        return ottl_fail(run, "ParseJSON: invalid JSON, or nested more than 100 levels deep");
+        return ottl_fail(run,
+                         "ParseJSON: invalid JSON, a number that is too large, or more than 100 "
+                         "levels");
     if (value.kind != VALUE_MAP && value.kind != VALUE_LIST)
         return ottl_fail(run, "ParseJSON: expected an object or an array");
     return ottl_of_value(&value);
-}
-
-/* A MAP of a list; fails the run without memory. */
-static struct ottl_value made_map(struct ottl_run *run, const struct attributes *list)
-{
-    struct value map = attributes_map(list);
-    return list->failed || !map.bytes.data ? ottl_fail(run, "out of memory")
-                                           : ottl_bytes(TYPE_MAP, map.bytes);
-}
-
-static struct view trimmed(struct view text)
-{
-    while (text.size && memchr(" \t\n\v\f\r", *text.data, 6))
-        text = (struct view){text.data + 1, text.size - 1};
-    while (text.size && memchr(" \t\n\v\f\r", text.data[text.size - 1], 6))
-        text.size--;
-    return text;
 }
 
 /* Takes the next pair off the text, its quotes too, into room. False: none is left, or a quote is
@@ -84,11 +69,11 @@ static struct ottl_value parse_key_value(struct ottl_run *run, const struct ottl
         const uint8_t *at = memmem(pair.data, pair.size, equals.data, equals.size);
         if (!at)
             return ottl_fail(run, "ParseKeyValue: a pair without a delimiter");
-        struct value value =
-            value_string(trimmed(view_between(at + equals.size, pair.data + pair.size)));
-        attributes_set(&list, trimmed(view_between(pair.data, at)), &value);
+        struct value value = value_string(
+            view_trim(view_between(at + equals.size, pair.data + pair.size), VIEW_SPACE));
+        attributes_set(&list, view_trim(view_between(pair.data, at), VIEW_SPACE), &value);
     }
-    return bad ? ottl_fail(run, "ParseKeyValue: missing closing quote") : made_map(run, &list);
+    return bad ? ottl_fail(run, "ParseKeyValue: missing closing quote") : ottl_made_map(run, &list);
 }
 
 static const char *check_delimiters(const struct ottl_node *call)
@@ -114,7 +99,7 @@ static struct ottl_value extract_patterns(struct ottl_run *run, const struct ott
     if (run->failed)
         return ottl_nil();
     attributes_read(&list, VIEW(""), 1, ottl_arena(run));
-    enum regex_result found = regex_find(call->regex, text, 0, &match);
+    enum regex_result found = regex_find(call->regex, text, &match);
     if (found == REGEX_LIMIT)
         return ottl_fail(run, "the match exceeded its limits");
     for (size_t i = 1; found == REGEX_YES && i < match.count; i++) {
@@ -123,7 +108,7 @@ static struct ottl_value extract_patterns(struct ottl_run *run, const struct ott
         if (name.size)
             attributes_set(&list, name, &value);
     }
-    return made_map(run, &list);
+    return ottl_made_map(run, &list);
 }
 
 static const char *check_groups(const struct ottl_node *call)

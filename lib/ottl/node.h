@@ -43,6 +43,7 @@ struct ottl_node {
     enum ottl_context context; /* PATH: of the record that it is of */
     const struct ottl_function *function;
     struct regex *regex; /* CALL: its pattern */
+    bool seeks;          /* CALL: record_sought has what it edits */
     bool plain;          /* COMPARE: an attribute or a text field is == or != a literal string */
 };
 
@@ -56,7 +57,8 @@ struct ottl {
     struct ottl_node **calls; /* all, for their patterns */
     size_t call_count, call_room, node_count;
     enum ottl_context inferred;
-    bool reaches_out;
+    bool reaches_out, adds_items;
+    struct key_sieve sieves[EDIT_LEVELS]; /* once bound */
 };
 
 /* Sets fault at an offset of the text; false, for callers to return. */
@@ -78,6 +80,9 @@ static inline struct arena *ottl_arena(struct ottl_run *run)
 struct view ottl_keep(struct ottl_run *run, struct view bytes);
 struct view ottl_keep_text(struct ottl_run *run, const char *text);
 
+/* Fills `sieves` and `seeks` of what is bound. */
+void ottl_sieve_bind(struct ottl *ottl);
+
 /* ---- paths ---- */
 
 /* Finds the field that a path names. */
@@ -91,8 +96,10 @@ struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *r
 void ottl_path_set(const struct ottl_node *path, struct ottl_run *run,
                    const struct ottl_value *value);
 
-/* The live list where a path is `attributes` or `cache` without keys; NULL: it is another. */
-struct attributes *ottl_path_attributes(const struct ottl_node *path, struct ottl_run *run);
+/* The live list where a path is `attributes` or `cache` without keys; NULL: it is another. sought:
+ * it may lack attributes that no statement looks for. */
+struct attributes *ottl_path_attributes(const struct ottl_node *path, struct ottl_run *run,
+                                        bool sought);
 
 /* value[keys], as paths and calls are indexed. */
 struct ottl_value ottl_index(struct ottl_value value, struct ottl_node *const *keys, size_t count,

@@ -58,6 +58,9 @@ void ottl_free(struct ottl *ottl); /* may be NULL */
 /* The innermost context that its paths name; OTTL_NONE: none of them names one. */
 enum ottl_context ottl_inferred(const struct ottl *ottl);
 
+/* The one context that its editor is for; OTTL_NONE: it is for several, or there is none. */
+enum ottl_context ottl_only_context(const struct ottl *ottl);
+
 /* Finds its paths, functions and patterns for a context; once. named: every path has to begin with
  * its context's name. False: fault says what is wrong. */
 bool ottl_bind(struct ottl *ottl, enum ottl_context context, bool named, struct ottl_fault *fault);
@@ -67,6 +70,12 @@ struct view ottl_text(const struct ottl *ottl);
 
 /* Whether it sets something around its own record. */
 bool ottl_reaches_out(const struct ottl *ottl);
+
+/* Whether it adds metrics, for which all statements of its group then run as well. */
+bool ottl_adds_items(const struct ottl *ottl);
+
+/* Adds the keys of attributes that a bound statement looks for, at each level. */
+void ottl_sieve(const struct ottl *ottl, struct key_sieve sieves[EDIT_LEVELS]);
 
 /* One evaluation. The cache is what `cache` names: statements over one record share it. */
 struct ottl_run {
@@ -86,6 +95,11 @@ enum ottl_result {
     OTTL_YES,  /* it does; the statement was run */
     OTTL_ERROR /* run->error says why it cannot be told */
 };
+
+/* Whether a bound condition compares an attribute or a text with a literal string, which never
+ * fails and needs no run; and whether it holds. */
+bool ottl_is_plain(const struct ottl *condition);
+bool ottl_plain_holds(const struct ottl *condition, struct request_edit *at);
 
 /* Evaluates a bound statement or condition. */
 enum ottl_result ottl_eval(const struct ottl *ottl, struct ottl_run *run);

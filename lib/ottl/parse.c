@@ -132,6 +132,18 @@ static bool all_upper(struct view text)
     return true;
 }
 
+/* The context of the Collector's that a path names and that is not here; NULL: none. */
+static const char *unsupported_context(struct view name)
+{
+    static const char *const contexts[] = {"exemplar", "otelcol", "profilesample"};
+    for (size_t i = 0; i < sizeof contexts / sizeof *contexts; i++) {
+        size_t size = strlen(contexts[i]);
+        if (name.size > size && name.data[size] == '.' && view_starts(name, view_of(contexts[i])))
+            return contexts[i];
+    }
+    return NULL;
+}
+
 /* a.b.c["key"][0]; keys between the names, as in a["x"].b, are refused. */
 static struct ottl_node *path(struct parser *parser, struct token first)
 {
@@ -150,6 +162,12 @@ static struct ottl_node *path(struct parser *parser, struct token first)
     keys_of(parser, node);
     if (!parser->failed && parser_is_mark(parser, '.'))
         parser_fail(parser, "no name after a key");
+    const char *unsupported = unsupported_context(node->name);
+    if (unsupported && !parser->failed) {
+        ottl_say(parser->ottl, first.at, parser->fault, "the context %s is not supported",
+                 unsupported);
+        parser->failed = true;
+    }
     enum ottl_context context = ottl_path_context(node->name);
     if (context > parser->ottl->inferred)
         parser->ottl->inferred = context;
@@ -423,6 +441,11 @@ void ottl_free(struct ottl *ottl)
 enum ottl_context ottl_inferred(const struct ottl *ottl)
 {
     return ottl->inferred;
+}
+
+bool ottl_adds_items(const struct ottl *ottl)
+{
+    return ottl->adds_items;
 }
 
 bool ottl_reaches_out(const struct ottl *ottl)

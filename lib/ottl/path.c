@@ -68,11 +68,6 @@ bool ottl_path_settable(const struct ottl_node *path, enum ottl_context context)
 
 /* ---- reading ---- */
 
-static struct record *record_of(const struct ottl_node *path, const struct ottl_run *run)
-{
-    return &run->at->records[ottl_level(path->context)];
-}
-
 static const char *const kinds[] = {"Unspecified", "Internal", "Server",
                                     "Client",      "Producer", "Consumer"};
 static const char *const old_kinds[] = {
@@ -95,7 +90,8 @@ static struct ottl_value get_id(const struct ottl_node *path, const struct ottl_
     static const uint8_t zeros[ID_MAX];
     struct proto_field field;
     struct view id = {zeros, size};
-    if (record_get(record_of(path, run), path->field->number, &field) && field.bytes.size == size)
+    if (record_get(ottl_path_record(path, run), path->field->number, &field) &&
+        field.bytes.size == size)
         id = field.bytes;
     return ottl_bytes(type, id);
 }
@@ -131,7 +127,7 @@ static struct view state_member(struct view state, struct view key)
 static struct ottl_value get_state(const struct ottl_node *path, struct ottl_run *run)
 {
     struct proto_field field;
-    bool there = record_get(record_of(path, run), path->field->number, &field);
+    bool there = record_get(ottl_path_record(path, run), path->field->number, &field);
     struct view state = there ? field.bytes : VIEW("");
     if (!path->key_count)
         return ottl_string(state);
@@ -144,7 +140,7 @@ static struct ottl_value get_state(const struct ottl_node *path, struct ottl_run
 static struct value body_of(const struct ottl_node *path, const struct ottl_run *run)
 {
     struct proto_field field;
-    if (!record_get(record_of(path, run), path->field->number, &field))
+    if (!record_get(ottl_path_record(path, run), path->field->number, &field))
         return (struct value){0};
     return value_read(field.bytes);
 }
@@ -167,7 +163,7 @@ static struct ottl_value countable(struct ottl_run *run, struct view message, ui
 
 static struct ottl_value get_list(const struct ottl_node *path, struct ottl_run *run)
 {
-    const struct record *record = record_of(path, run);
+    const struct record *record = ottl_path_record(path, run);
     struct proto_field data;
     if (path->context != OTTL_METRIC)
         return countable(run, record->body, path->field->number);
@@ -176,7 +172,7 @@ static struct ottl_value get_list(const struct ottl_node *path, struct ottl_run 
 
 static struct ottl_value get_metric(const struct ottl_node *path, struct ottl_run *run)
 {
-    const struct record *metric = record_of(path, run);
+    const struct record *metric = ottl_path_record(path, run);
     struct proto_field data, field;
     bool there = ottl_metric_data(metric, &data);
     if (path->field->access == ACCESS_METRIC_TYPE)
@@ -193,7 +189,7 @@ static struct ottl_value get_metric(const struct ottl_node *path, struct ottl_ru
 
 static struct ottl_value get_point(const struct ottl_node *path, struct ottl_run *run)
 {
-    const struct record *point = record_of(path, run);
+    const struct record *point = ottl_path_record(path, run);
     uint32_t number = ottl_point_number(run->at->point_kind, path->field);
     struct proto_field field = {0};
     if (!number)
@@ -216,19 +212,27 @@ static struct ottl_value get_point(const struct ottl_node *path, struct ottl_run
     return ottl_nil();
 }
 
-static struct ottl_value get_field(const struct ottl_node *path, struct ottl_run *run)
+static struct ottl_value get_time(const struct ottl_node *path, const struct ottl_run *run)
+{
+    const struct ottl_field *named = path->field;
+    uint32_t number = named->number;
+    if (path->context == OTTL_DATAPOINT && named->access == ACCESS_TIME)
+        number = ottl_point_number(run->at->point_kind, named);
+    int64_t nanos = (int64_t)record_fixed64(ottl_path_record(path, run), number);
+    if (named->access == ACCESS_NANOS)
+        return ottl_int(nanos);
+    return (struct ottl_value){.type = TYPE_TIME, .integer = nanos};
+}
+
+static struct ottl_value get_field(const struct ottl_node *path, const struct ottl_run *run)
 {
     const struct ottl_field *named = path->field;
     uint32_t number = named->number;
     struct proto_field field = {0};
-    if (path->context == OTTL_DATAPOINT && named->access == ACCESS_TIME)
-        number = ottl_point_number(run->at->point_kind, named);
-    bool there = record_get(record_of(path, run), number, &field);
+    bool there = record_get(ottl_path_record(path, run), number, &field);
     switch ((int)named->access) {
     case ACCESS_STRING:
         return ottl_string(there ? field.bytes : VIEW(""));
-    case ACCESS_TIME:
-        return (struct ottl_value){.type = TYPE_TIME, .integer = (int64_t)field.value};
     case ACCESS_KIND_TEXT:
     case ACCESS_KIND_OLD:
         if (field.value >= KINDS)
@@ -245,7 +249,7 @@ static struct ottl_value get_status(const struct ottl_node *path, struct ottl_ru
     struct proto_field status, field;
     bool text = path->field->access == ACCESS_STATUS_TEXT;
     bool there =
-        record_get(record_of(path, run), SPAN_STATUS, &status) &&
+        record_get(ottl_path_record(path, run), SPAN_STATUS, &status) &&
         proto_find(status.bytes, path->field->number, text ? WIRE_LEN : WIRE_VARINT, &field);
     if (text)
         return ottl_string(there ? field.bytes : VIEW(""));
@@ -262,20 +266,23 @@ static struct ottl_value get_schema(const struct ottl_node *path, const struct o
     return ottl_string(there ? field.bytes : VIEW(""));
 }
 
-struct attributes *ottl_path_attributes(const struct ottl_node *path, struct ottl_run *run)
+struct attributes *ottl_path_attributes(const struct ottl_node *path, struct ottl_run *run,
+                                        bool sought)
 {
     if (path->kind != NODE_PATH || path->key_count)
         return NULL;
     if (path->field->access == ACCESS_CACHE)
         return &run->cache;
-    return path->field->access == ACCESS_ATTRIBUTES ? record_attributes(record_of(path, run))
-                                                    : NULL;
+    if (path->field->access != ACCESS_ATTRIBUTES)
+        return NULL;
+    struct record *record = ottl_path_record(path, run);
+    return sought ? record_sought(record) : record_attributes(record);
 }
 
 static struct ottl_value get_attributes(const struct ottl_node *path, struct ottl_run *run)
 {
     bool cache = path->field->access == ACCESS_CACHE;
-    struct record *record = record_of(path, run);
+    struct record *record = ottl_path_record(path, run);
     struct value value;
     if (!path->key_count) {
         value = attributes_map(cache ? &run->cache : record_attributes(record));
@@ -331,11 +338,12 @@ struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *r
         return get_metric(path, run);
     case ACCESS_NUMBER:
         return get_point(path, run);
+    case ACCESS_NANOS:
+    case ACCESS_TIME:
+        return get_time(path, run);
     case ACCESS_STRING:
     case ACCESS_VARINT:
     case ACCESS_FIXED32:
-    case ACCESS_NANOS:
-    case ACCESS_TIME:
     case ACCESS_KIND_TEXT:
     case ACCESS_KIND_OLD:
         break;

@@ -67,6 +67,12 @@ extern const struct ottl_field *const ottl_fields[OTTL_CONTEXTS];
 /* The number and wire form of a data point's field; 0: its kind has none. */
 uint32_t ottl_point_number(enum edit_point kind, const struct ottl_field *field);
 
+static inline struct record *ottl_path_record(const struct ottl_node *path,
+                                              const struct ottl_run *run)
+{
+    return &run->at->records[ottl_level(path->context)];
+}
+
 /* Sub-messages of what a metric is: gauge, sum, ... False: it has no data. */
 bool ottl_metric_data(const struct record *metric, struct proto_field *data);
 

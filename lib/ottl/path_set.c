@@ -7,11 +7,6 @@
 
 enum { SPAN_STATUS = 15, LIST_MOST = 10000 };
 
-static struct record *record_of(const struct ottl_node *path, const struct ottl_run *run)
-{
-    return &run->at->records[ottl_level(path->context)];
-}
-
 static bool is(struct ottl_run *run, const struct ottl_node *path, const struct ottl_value *value,
                enum ottl_type type)
 {
@@ -132,8 +127,10 @@ static void set_all(struct attributes *list, struct view map, struct ottl_run *r
 static void set_attributes(const struct ottl_node *path, struct ottl_run *run,
                            const struct ottl_value *to)
 {
-    struct attributes *list =
-        path->field->access == ACCESS_CACHE ? &run->cache : record_attributes(record_of(path, run));
+    struct record *record = ottl_path_record(path, run);
+    struct attributes *list = path->field->access == ACCESS_CACHE ? &run->cache
+                              : path->key_count                   ? record_sought(record)
+                                                                  : record_attributes(record);
     struct value value, inner = {0};
     if (!path->key_count) {
         if (is(run, path, to, TYPE_MAP))
@@ -161,7 +158,7 @@ static void set_attributes(const struct ottl_node *path, struct ottl_run *run,
 static void set_body(const struct ottl_node *path, struct ottl_run *run,
                      const struct ottl_value *to)
 {
-    struct record *record = record_of(path, run);
+    struct record *record = ottl_path_record(path, run);
     struct proto_field field;
     struct value value, body = {0};
     if (path->field->access == ACCESS_BODY_TEXT && !is(run, path, to, TYPE_STRING))
@@ -208,7 +205,7 @@ static void set_id(const struct ottl_node *path, struct ottl_run *run, const str
     }
     struct view kept = ottl_keep(run, (struct view){id, size});
     if (kept.data)
-        record_set_bytes(record_of(path, run), path->field->number, kept);
+        record_set_bytes(ottl_path_record(path, run), path->field->number, kept);
 }
 
 /* Whether it can be the key or the value of a list-member (W3C Trace Context 3.3.1.3, without what
@@ -246,7 +243,7 @@ static bool put_others(struct bytes *out, struct view state, struct view key)
 static void set_member(const struct ottl_node *path, struct ottl_run *run,
                        const struct ottl_value *to)
 {
-    struct record *record = record_of(path, run);
+    struct record *record = ottl_path_record(path, run);
     struct ottl_value key = ottl_node_eval(path->keys[0], run);
     struct proto_field field;
     struct bytes out;
@@ -275,7 +272,7 @@ static void set_state(const struct ottl_node *path, struct ottl_run *run,
     if (path->key_count)
         set_member(path, run, to);
     else if (is(run, path, to, TYPE_STRING))
-        record_set_bytes(record_of(path, run), path->field->number, to->bytes);
+        record_set_bytes(ottl_path_record(path, run), path->field->number, to->bytes);
 }
 
 /* ---- numbers ---- */
@@ -292,14 +289,14 @@ static void set_kind(const struct ottl_node *path, struct ottl_run *run,
         return;
     for (unsigned i = 0; i < 6; i++)
         if (view_eq(to->bytes, view_of(path->field->access == ACCESS_KIND_OLD ? old[i] : names[i])))
-            record_set_varint(record_of(path, run), path->field->number, i);
+            record_set_varint(ottl_path_record(path, run), path->field->number, i);
 }
 
 /* Fields of the Status, which is made where it is not there. */
 static void set_status(const struct ottl_node *path, struct ottl_run *run,
                        const struct ottl_value *to)
 {
-    struct record *span = record_of(path, run), status;
+    struct record *span = ottl_path_record(path, run), status;
     struct proto_field field;
     bool text = path->field->access == ACCESS_STATUS_TEXT;
     if (!is(run, path, to, text ? TYPE_STRING : TYPE_INT))
@@ -321,7 +318,7 @@ static void set_status(const struct ottl_node *path, struct ottl_run *run,
 static void set_metric(const struct ottl_node *path, struct ottl_run *run,
                        const struct ottl_value *to)
 {
-    struct record *metric = record_of(path, run), inner;
+    struct record *metric = ottl_path_record(path, run), inner;
     struct proto_field data;
     bool monotonic = path->field->access == ACCESS_MONOTONIC;
     if (!is(run, path, to, monotonic ? TYPE_BOOL : TYPE_INT) || !ottl_metric_data(metric, &data) ||
@@ -346,7 +343,7 @@ static uint64_t bits_of(double number)
 static void set_point(const struct ottl_node *path, struct ottl_run *run,
                       const struct ottl_value *to)
 {
-    struct record *point = record_of(path, run);
+    struct record *point = ottl_path_record(path, run);
     uint32_t number = ottl_point_number(run->at->point_kind, path->field);
     bool real = path->field->type == AS_DOUBLE;
     if (!number || !is(run, path, to, real ? TYPE_DOUBLE : TYPE_INT))
@@ -365,7 +362,7 @@ static void set_point(const struct ottl_node *path, struct ottl_run *run,
 static void set_field(const struct ottl_node *path, struct ottl_run *run,
                       const struct ottl_value *to)
 {
-    struct record *record = record_of(path, run);
+    struct record *record = ottl_path_record(path, run);
     enum ottl_access access = path->field->access;
     uint32_t number = path->field->number;
     if (path->context == OTTL_DATAPOINT && access == ACCESS_TIME)
@@ -400,7 +397,7 @@ void ottl_path_set(const struct ottl_node *path, struct ottl_run *run, const str
     case ACCESS_TRACE_ID:
     case ACCESS_SPAN_ID:
         if (is(run, path, to, ids))
-            record_set_bytes(record_of(path, run), path->field->number, to->bytes);
+            record_set_bytes(ottl_path_record(path, run), path->field->number, to->bytes);
         break;
     case ACCESS_TRACE_ID_TEXT:
     case ACCESS_SPAN_ID_TEXT:

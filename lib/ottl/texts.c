@@ -5,23 +5,9 @@
 #include "lib/base/sha256.h"
 #include "lib/wire/http/base64.h"
 
-#include <locale.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <wctype.h>
 
 /* ---- parts ---- */
-
-static struct ottl_value kept(struct ottl_run *run, struct bytes *out, bool ok)
-{
-    struct ottl_value made = ottl_nil();
-    if (ok)
-        made = ottl_string(ottl_keep(run, bytes_view(out)));
-    else if (!run->failed)
-        ottl_fail(run, "out of memory, or the string is too long");
-    bytes_release(out);
-    return made;
-}
 
 static struct ottl_value concat(struct ottl_run *run, const struct ottl_node *call)
 {
@@ -36,7 +22,7 @@ static struct ottl_value concat(struct ottl_run *run, const struct ottl_node *ca
         ok = !run->failed && (i == 0 || bytes_append_view(&out, delimiter) == BYTES_OK) &&
              bytes_append_view(&out, text.data ? text : VIEW("<nil>")) == BYTES_OK;
     }
-    return kept(run, &out, ok);
+    return ottl_made_text(run, &out, ok);
 }
 
 static const char *check_concat(const struct ottl_node *call)
@@ -68,7 +54,7 @@ static struct ottl_value split(struct ottl_run *run, const struct ottl_node *cal
             break;
         from += size + by.size;
     }
-    struct ottl_value made = kept(run, &out, ok);
+    struct ottl_value made = ottl_made_text(run, &out, ok);
     made.type = run->failed ? TYPE_NIL : TYPE_LIST;
     return made;
 }
@@ -107,17 +93,7 @@ static struct ottl_value trim(struct ottl_run *run, const struct ottl_node *call
     struct view cut = ottl_has(call, 1) ? ottl_arg_string(run, call, 1) : VIEW(" ");
     if (run->failed)
         return ottl_nil();
-    while (text.size && memchr(cut.data, *text.data, cut.size))
-        text = (struct view){text.data + 1, text.size - 1};
-    while (text.size && memchr(cut.data, text.data[text.size - 1], cut.size))
-        text.size--;
-    return ottl_string(text);
-}
-
-static bool ends(struct view text, struct view with)
-{
-    return text.size >= with.size &&
-           view_eq((struct view){text.data + text.size - with.size, with.size}, with);
+    return ottl_string(view_trim(text, cut));
 }
 
 static struct ottl_value trim_prefix(struct ottl_run *run, const struct ottl_node *call)
@@ -133,7 +109,7 @@ static struct ottl_value trim_suffix(struct ottl_run *run, const struct ottl_nod
 {
     struct view text = ottl_arg_string(run, call, 0);
     struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 1);
-    text.size -= ends(text, with) ? with.size : 0;
+    text.size -= view_ends(text, with) ? with.size : 0;
     return ottl_string(text);
 }
 
@@ -150,7 +126,7 @@ static struct ottl_value has_suffix(struct ottl_run *run, const struct ottl_node
 {
     struct view text = ottl_arg_string(run, call, 0);
     struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 1);
-    return ottl_bool(ends(text, with));
+    return ottl_bool(view_ends(text, with));
 }
 
 static struct ottl_value is_match(struct ottl_run *run, const struct ottl_node *call)
@@ -185,89 +161,6 @@ static struct ottl_value index_of(struct ottl_run *run, const struct ottl_node *
             return ottl_int(i);
     }
     return ottl_int(-1);
-}
-
-/* ---- case ---- */
-
-static locale_t letters;
-
-static void load_letters(void)
-{
-    letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-}
-
-/* Bytes of a character and its code; what is no UTF-8 is one byte. */
-static size_t decode(struct view text, uint32_t *code)
-{
-    uint8_t first = *text.data;
-    size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    *code = first;
-    if (size == 1 || first < 0xc2 || size > text.size)
-        return 1;
-    *code = first & (0xffu >> (size + 1));
-    for (size_t i = 1; i < size; i++) {
-        if ((text.data[i] & 0xc0) != 0x80) {
-            *code = first;
-            return 1;
-        }
-        *code = *code << 6 | (text.data[i] & 63);
-    }
-    return size;
-}
-
-static bool put_code(struct bytes *out, uint32_t code)
-{
-    uint8_t text[4];
-    size_t size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    for (size_t i = size - 1; i > 0; i--, code >>= 6)
-        text[i] = (uint8_t)(0x80 | (code & 63));
-    text[0] = (uint8_t)(size == 1 ? code : (0xf00u >> size) | code);
-    return bytes_append(out, text, size) == BYTES_OK;
-}
-
-static struct ottl_value with_case(struct ottl_run *run, struct view text, bool upper)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct bytes out;
-    bool ok = !run->failed;
-    pthread_once(&once, load_letters);
-    bytes_init(&out, (size_t)4 << 20, NULL);
-    for (size_t at = 0, size; ok && at < text.size; at += size) {
-        uint32_t code;
-        struct view rest = {text.data + at, text.size - at};
-        size = decode(rest, &code);
-        bool letter = letters && (size > 1 || code < 0x80);
-        if (letter)
-            code = upper ? towupper_l((wint_t)code, letters) : towlower_l((wint_t)code, letters);
-        ok = letter ? put_code(&out, code) : bytes_append(&out, rest.data, size) == BYTES_OK;
-    }
-    return kept(run, &out, ok);
-}
-
-static struct ottl_value to_lower(struct ottl_run *run, const struct ottl_node *call)
-{
-    return with_case(run, ottl_arg_string(run, call, 0), false);
-}
-
-static struct ottl_value to_upper(struct ottl_run *run, const struct ottl_node *call)
-{
-    return with_case(run, ottl_arg_string(run, call, 0), true);
-}
-
-static const char *check_case(const struct ottl_node *call)
-{
-    const struct ottl_node *to = call->items[1];
-    bool text = to->kind == NODE_LITERAL && to->value.type == TYPE_STRING;
-    return text && (view_eq(to->value.bytes, VIEW("lower")) ||
-                    view_eq(to->value.bytes, VIEW("upper")))
-               ? NULL
-               : "expected the case \"lower\" or \"upper\"; snake and camel are not supported";
-}
-
-static struct ottl_value convert_case(struct ottl_run *run, const struct ottl_node *call)
-{
-    return with_case(run, ottl_arg_string(run, call, 0),
-                     view_eq(call->items[1]->value.bytes, VIEW("upper")));
 }
 
 /* ---- sums and forms ---- */
@@ -329,7 +222,7 @@ static struct ottl_value base64_of(struct ottl_run *run, const struct ottl_node 
     bool ok = !run->failed && base64_decode(text, &out) == BASE64_OK;
     if (!ok && !run->failed)
         ottl_fail(run, "Base64Decode: invalid base64");
-    return kept(run, &out, ok);
+    return ottl_made_text(run, &out, ok);
 }
 
 /* Changes base64 to a variant's alphabet, and takes its padding away. False: no such variant. */
@@ -353,7 +246,7 @@ static struct ottl_value to_base64(struct ottl_run *run, const struct ottl_node 
     bool ok = !run->failed && base64_encode(text, &out);
     if (ok && !(ok = to_variant(&out, variant)))
         ottl_fail(run, "Base64Encode: unknown variant");
-    return kept(run, &out, ok);
+    return ottl_made_text(run, &out, ok);
 }
 
 const struct ottl_function ottl_text_functions[] = {
@@ -367,9 +260,6 @@ const struct ottl_function ottl_text_functions[] = {
     {"HasSuffix", "target,suffix", has_suffix, FN_NO_PATTERN, false, 0, NULL},
     {"IsMatch", "target,pattern", is_match, 1, false, 0, NULL},
     {"Index", "target,value", index_of, FN_NO_PATTERN, false, 0, NULL},
-    {"ToLowerCase", "target", to_lower, FN_NO_PATTERN, false, 0, NULL},
-    {"ToUpperCase", "target", to_upper, FN_NO_PATTERN, false, 0, NULL},
-    {"ConvertCase", "target,to_case", convert_case, FN_NO_PATTERN, false, 0, check_case},
     {"SHA256", "target", sha256_of, FN_NO_PATTERN, false, 0, NULL},
     {"MD5", "target", md5_of, FN_NO_PATTERN, false, 0, NULL},
     {"SHA1", "target", sha1_of, FN_NO_PATTERN, false, 0, NULL},

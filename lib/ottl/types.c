@@ -3,6 +3,7 @@
 
 #include "lib/wire/proto/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -44,18 +45,43 @@ static struct ottl_value is_list(struct ottl_run *run, const struct ottl_node *c
     return is_type(run, call, TYPE_LIST);
 }
 
+/* Copies the text of a float without its underscores, which separate digits as in Go. False: one
+ * does not, or a hexadecimal float lacks its exponent. */
+static bool copy_float(struct view text, char *copy)
+{
+    size_t sign = text.size && (*text.data == '+' || *text.data == '-'), used = 0;
+    bool hex = text.size > sign + 1 && text.data[sign] == '0' && (text.data[sign + 1] | 32) == 'x';
+    bool digit = hex, after = false;
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = text.data[i];
+        bool prefix = hex && i <= sign + 1;
+        bool is_digit = prefix ? i > sign : hex ? isxdigit(c) != 0 : isdigit(c) != 0;
+        if ((c == '_' && !digit) || (after && !is_digit))
+            return false;
+        after = c == '_';
+        digit = is_digit;
+        if (!after)
+            copy[used++] = (char)c;
+    }
+    copy[used] = '\0';
+    return !after && (!hex || strpbrk(copy, "pP"));
+}
+
 /* A number in all of a text. */
 static bool number_in(struct view text, bool integer, struct ottl_value *value)
 {
     char copy[64], *end;
-    if (text.size == 0 || text.size >= sizeof copy || memchr(" \t\n\v\f\r", *text.data, 6))
+    if (text.size == 0 || text.size >= sizeof copy || memchr(" \t\n\v\f\r", *text.data, 6) ||
+        memchr(text.data, '\0', text.size))
         return false;
     memcpy(copy, text.data, text.size);
     copy[text.size] = '\0';
+    if (!integer && !copy_float(text, copy))
+        return false;
     errno = 0;
     *value = integer ? ottl_int(strtoll(copy, &end, 10)) : ottl_double(strtod(copy, &end));
     bool overflow = errno == ERANGE && (integer || isinf(value->number));
-    return end == copy + text.size && !overflow;
+    return end == copy + strlen(copy) && end > copy && !overflow;
 }
 
 static struct ottl_value to_int(struct ottl_run *run, const struct ottl_node *call)
@@ -329,6 +355,25 @@ static struct ottl_value parse_int(struct ottl_run *run, const struct ottl_node 
     return ottl_int((int64_t)(minus ? 0 - sum : sum));
 }
 
+/* Whether the last digit is the check digit of the others (ISO/IEC 7812-1, annex B). */
+static struct ottl_value is_luhn(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_text(run, call, 0);
+    unsigned sum = 0, digits = 0;
+    if (!run->failed && !text.data)
+        ottl_fail(run, "IsValidLuhn takes a string or a number, not nil");
+    for (size_t i = text.size; !run->failed && i-- > 0;) {
+        unsigned digit = (unsigned)text.data[i] - '0';
+        if (text.data[i] == ' ')
+            continue;
+        if (digit > 9)
+            return ottl_fail(run, "IsValidLuhn takes digits and spaces");
+        digit *= 1 + digits++ % 2;
+        sum += digit > 9 ? digit - 9 : digit;
+    }
+    return run->failed ? ottl_nil() : ottl_bool(digits && sum % 10 == 0);
+}
+
 #define ON_METRICS (1u << OTTL_METRIC)
 #define ON_SPANS   (1u << OTTL_SPAN)
 
@@ -347,11 +392,13 @@ const struct ottl_function ottl_type_functions[] = {
     {"Coalesce", "values", coalesce, FN_NO_PATTERN, false, 0, check_coalesce},
     {"ParseInt", "target,base", parse_int, FN_NO_PATTERN, false, 0, NULL},
     {"Len", "target", len, FN_NO_PATTERN, false, 0, NULL},
+    {"IsValidLuhn", "target", is_luhn, FN_NO_PATTERN, false, 0, NULL},
     {"TraceID", "target", trace_id, FN_NO_PATTERN, false, 0, NULL},
     {"SpanID", "target", span_id, FN_NO_PATTERN, false, 0, NULL},
     {"IsRootSpan", "", is_root_span, FN_NO_PATTERN, false, ON_SPANS, NULL},
-    {"HasAttrKeyOnDatapoint", "key", has_key_on_point, FN_NO_PATTERN, false, ON_METRICS, NULL},
-    {"HasAttrOnDatapoint", "key,expected_val", has_on_point, FN_NO_PATTERN, false, ON_METRICS,
-     NULL},
+    {"HasAttrKeyOnDatapoint", "key", has_key_on_point, FN_NO_PATTERN, false,
+     ON_METRICS | FN_CONDITIONS, NULL},
+    {"HasAttrOnDatapoint", "key,expected_val", has_on_point, FN_NO_PATTERN, false,
+     ON_METRICS | FN_CONDITIONS, NULL},
     {0},
 };

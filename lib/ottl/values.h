@@ -2,7 +2,7 @@
 #ifndef LIB_OTTL_VALUES_H
 #define LIB_OTTL_VALUES_H
 
-#include "lib/wire/value/value.h"
+#include "lib/wire/value/attributes.h"
 
 enum ottl_type {
     TYPE_NIL,
@@ -19,12 +19,17 @@ enum ottl_type {
     TYPE_SPAN_ID
 };
 
+struct zone;
+
 struct ottl_value {
     enum ottl_type type;
     union {
         struct view bytes;
         bool boolean;
-        int64_t integer; /* INT; TIME, DURATION: nanoseconds */
+        struct {
+            int64_t integer;         /* INT; TIME, DURATION: nanoseconds */
+            const struct zone *zone; /* TIME: that it is shown in; NULL: UTC */
+        };
         double number;
     };
 };

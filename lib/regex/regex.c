@@ -1,5 +1,6 @@
 #include "lib/regex/regex.h"
 
+#include "lib/base/utf8.h"
 #include "lib/late/library.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -51,8 +52,8 @@ struct regex {
     pcre2_match_context_8 *context;
     _Atomic(pcre2_match_data_8 *) spare; /* of a match that is over; NULL: none */
     uint32_t groups;                     /* with the whole match */
-    int needed;                          /* a byte of every match; -1: none is known */
-    char *names[REGEX_GROUPS_MAX];       /* NULL: it has none */
+    int needed; /* a byte of every match, in either case if it is a letter; -1: none is known */
+    char *names[REGEX_GROUPS_MAX]; /* NULL: it has none */
 };
 
 /* ---- what RE2 does not have ---- */
@@ -89,9 +90,54 @@ static bool repeats(const char *pattern, const char *at)
     return at > pattern && *--at == '{' && isdigit((unsigned char)at[1]);
 }
 
+enum { REPEATS_MAX = 1000, GROUP_DEPTH = 64 };
+
+/* How often a repetition {n}, {n,} or {n,m} repeats, at least or at most; 0: it is none. */
+static unsigned repeat_count(const char *at)
+{
+    unsigned counts[2] = {0, 0}, i = 0;
+    const char *from = ++at;
+    for (; isdigit((unsigned char)*at) || (*at == ',' && i == 0); at++)
+        if (*at == ',')
+            i = 1;
+        else if (counts[i] <= REPEATS_MAX)
+            counts[i] = 10 * counts[i] + (unsigned)(*at - '0');
+    if (*at != '}' || !isdigit((unsigned char)*from))
+        return 0;
+    return counts[0] > counts[1] ? counts[0] : counts[1];
+}
+
+/* Repetitions in one another, multiplied. */
+struct repeats {
+    unsigned most[GROUP_DEPTH + 1]; /* of what is in each open group */
+    unsigned depth, last;           /* of the group that was closed last; 1: of a character */
+};
+
+/* Reads a character outside classes. False: more than RE2 allows. */
+static bool take_repeats(struct repeats *repeats, const char *at)
+{
+    unsigned *most = &repeats->most[repeats->depth];
+    if (*at == '(' && repeats->depth < GROUP_DEPTH) {
+        repeats->most[++repeats->depth] = 1;
+    } else if (*at == ')' && repeats->depth > 0) {
+        repeats->last = *most;
+        most = &repeats->most[--repeats->depth];
+        *most = repeats->last > *most ? repeats->last : *most;
+    } else if (*at == '{') {
+        unsigned count = repeat_count(at);
+        unsigned product = (count ? count : 1) * repeats->last;
+        *most = product > *most ? product : *most;
+        return product <= REPEATS_MAX;
+    } else {
+        repeats->last = 1;
+    }
+    return true;
+}
+
 /* Fault and offset of what PCRE2 takes and RE2 does not. NULL: nothing. */
 static const char *dialect_fault(const char *pattern, size_t *offset)
 {
+    struct repeats repeated = {.most = {1}, .last = 1};
     bool in_class = false;
     for (const char *at = pattern; *at; at++) {
         const char *fault = NULL;
@@ -111,6 +157,10 @@ static const char *dialect_fault(const char *pattern, size_t *offset)
             fault = "RE2 does not support possessive quantifiers";
         else
             fault = group_fault(at);
+        if (*at == '\\' || in_class)
+            repeated.last = 1;
+        else if (!fault && *at != ']' && !take_repeats(&repeated, at))
+            fault = "RE2 does not support repeat counts above 1000";
         if (fault)
             return fault;
         at += *at == '\\' && at[1];
@@ -131,6 +181,22 @@ static bool has_flags(const char *pattern)
         if (at[2] != ':' && at[2] != 'P' && at[2] != '<')
             return true;
     return false;
+}
+
+/* PCRE2 says 'A' of a|Ax, without a word that 'a' will do. */
+static int other_case(int byte)
+{
+    return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z' ? byte ^ 0x20 : byte;
+}
+
+static bool has_needed(const struct regex *regex, struct view text, size_t from)
+{
+    int byte = regex->needed, other = other_case(byte);
+    if (from >= text.size)
+        return false;
+    const uint8_t *rest = text.data + from;
+    size_t size = text.size - from;
+    return memchr(rest, byte, size) || (other != byte && memchr(rest, other, size));
 }
 
 static int needed_byte(const struct regex *regex, const char *pattern)
@@ -182,8 +248,7 @@ static bool compile(struct regex *regex, const char *pattern, char *error, size_
         snprintf(error, error_size, "%s, at character %zu", fault, offset + 1);
         return false;
     }
-    uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY |
-                       PCRE2_NEVER_BACKSLASH_C | PCRE2_DUPNAMES;
+    uint32_t options = PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C | PCRE2_DUPNAMES;
     regex->code =
         pcre2.compile((PCRE2_SPTR8)pattern, PCRE2_ZERO_TERMINATED, options, &code, &offset, NULL);
     if (!regex->code) {
@@ -247,6 +312,71 @@ void regex_free(struct regex *regex)
 
 /* ---- matching ---- */
 
+/* A text and what is matched: itself, or a copy with U+FFFD for each invalid byte. */
+struct subject {
+    struct view text, valid;
+    struct bytes repaired;
+    const uint8_t *text_at, *valid_at; /* the same place of both */
+};
+
+/* False: the copy has no room. */
+static bool subject_open(struct subject *subject, struct view text)
+{
+    static const uint8_t nothing[1];
+    if (!text.data)
+        text.data = nothing;
+    bytes_init(&subject->repaired, REGEX_REPAIRED_MAX, NULL);
+    subject->text = subject->valid = text;
+    if (!utf8_valid(text)) {
+        if (!utf8_repair(text, &subject->repaired))
+            return false;
+        subject->valid = bytes_view(&subject->repaired);
+    }
+    subject->text_at = subject->text.data;
+    subject->valid_at = subject->valid.data;
+    return true;
+}
+
+static void subject_close(struct subject *subject)
+{
+    bytes_release(&subject->repaired);
+}
+
+/* Moves *text_at on by the characters between *valid_at and valid. */
+static void advance(const struct subject *subject, const uint8_t **text_at,
+                    const uint8_t **valid_at, const uint8_t *valid)
+{
+    if (!subject->repaired.data) {
+        *text_at += valid - *valid_at;
+        *valid_at = valid;
+        return;
+    }
+    const uint8_t *end = subject->text.data + subject->text.size;
+    while (*valid_at < valid) {
+        size_t size = utf8_character(view_between(*text_at, end));
+        *text_at += size ? size : 1;
+        *valid_at += size ? size : 3;
+    }
+}
+
+/* Turns the groups of a match into parts of the text. */
+static void locate(struct subject *subject, struct regex_match *match)
+{
+    if (!subject->repaired.data)
+        return;
+    advance(subject, &subject->text_at, &subject->valid_at, match->groups[0].data);
+    for (size_t i = 0; i < match->count; i++) {
+        struct view *group = &match->groups[i];
+        if (!group->data)
+            continue;
+        const uint8_t *at = subject->text_at, *valid_at = subject->valid_at, *from;
+        advance(subject, &at, &valid_at, group->data);
+        from = at;
+        advance(subject, &at, &valid_at, group->data + group->size);
+        *group = view_between(from, at);
+    }
+}
+
 static void fill_match(const struct regex *regex, pcre2_match_data_8 *data, int pairs,
                        struct view text, struct regex_match *match)
 {
@@ -260,22 +390,20 @@ static void fill_match(const struct regex *regex, pcre2_match_data_8 *data, int 
     }
 }
 
-enum regex_result regex_find(const struct regex *regex, struct view text, size_t from,
-                             struct regex_match *match)
+/* The first match that begins at byte `from` of a valid text or behind; match may be NULL. */
+static enum regex_result find_valid(const struct regex *regex, struct view text, size_t from,
+                                    struct regex_match *match)
 {
     struct regex *own = (struct regex *)regex; /* the spare alone changes */
-    static const uint8_t nothing[1];
-    if (regex->needed >= 0 && from <= text.size &&
-        !(text.size > from && memchr(text.data + from, regex->needed, text.size - from)))
+    if (regex->needed >= 0 && !has_needed(regex, text, from))
         return REGEX_NO;
     pcre2_match_data_8 *data = atomic_exchange(&own->spare, NULL);
     if (!data)
         data = pcre2.data_create(regex->groups, NULL);
     if (!data)
         return REGEX_LIMIT;
-    if (!text.data)
-        text.data = nothing;
-    int found = pcre2.match(regex->code, text.data, text.size, from, 0, data, regex->context);
+    int found = pcre2.match(regex->code, text.data, text.size, from, PCRE2_NO_UTF_CHECK, data,
+                            regex->context);
     if (found > 0 && match)
         fill_match(regex, data, found, text, match);
     data = atomic_exchange(&own->spare, data);
@@ -286,9 +414,23 @@ enum regex_result regex_find(const struct regex *regex, struct view text, size_t
     return found == PCRE2_ERROR_NOMATCH ? REGEX_NO : REGEX_LIMIT;
 }
 
+enum regex_result regex_find(const struct regex *regex, struct view text, struct regex_match *match)
+{
+    struct subject subject;
+    if (!subject_open(&subject, text)) {
+        subject_close(&subject);
+        return REGEX_LIMIT;
+    }
+    enum regex_result found = find_valid(regex, subject.valid, 0, match);
+    if (found == REGEX_YES && match)
+        locate(&subject, match);
+    subject_close(&subject);
+    return found;
+}
+
 enum regex_result regex_test(const struct regex *regex, struct view text)
 {
-    return regex_find(regex, text, 0, NULL);
+    return regex_find(regex, text, NULL);
 }
 
 size_t regex_groups(const struct regex *regex)
@@ -333,59 +475,78 @@ static struct view reference(struct view text, size_t *used)
     return (struct view){text.data + start, end - start};
 }
 
-bool regex_expand(const struct regex *regex, const struct regex_match *match,
-                  struct view replacement, struct bytes *out)
+struct replacement {
+    const struct regex *regex;
+    struct view text;
+};
+
+static bool put_expanded(const void *context, const struct regex_match *match, struct bytes *out)
 {
+    const struct replacement *self = context;
+    struct view text = self->text;
     bool ok = true;
-    for (size_t i = 0; ok && i < replacement.size; i++) {
-        struct view rest = {replacement.data + i + 1, replacement.size - i - 1};
+    for (size_t i = 0; ok && i < text.size; i++) {
+        struct view rest = {text.data + i + 1, text.size - i - 1};
         size_t used = 0;
         struct view name = {0};
-        if (replacement.data[i] == '$' && rest.size && rest.data[0] != '$')
+        if (text.data[i] == '$' && rest.size && rest.data[0] != '$')
             name = reference(rest, &used);
         if (name.data)
-            ok = bytes_append_view(out, named_group(regex, match, name)) == BYTES_OK;
+            ok = bytes_append_view(out, named_group(self->regex, match, name)) == BYTES_OK;
         else
-            ok = bytes_append(out, replacement.data + i, 1) == BYTES_OK;
+            ok = bytes_append(out, text.data + i, 1) == BYTES_OK;
         i += used;
-        i += replacement.data[i] == '$' && !name.data && rest.size && rest.data[0] == '$';
+        i += text.data[i] == '$' && !name.data && rest.size && rest.data[0] == '$';
     }
     return ok;
 }
 
-/* Bytes of the character at the start. */
-static size_t character(struct view text)
+/* Appends the text with each match replaced, and the rest of it only if there was one. */
+static enum regex_result replace_all(const struct regex *regex, struct subject *subject,
+                                     regex_put *put, const void *context, struct bytes *out)
 {
-    size_t n = 1;
-    while (n < text.size && (text.data[n] & 0xc0) == 0x80)
-        n++;
-    return n;
+    struct view valid = subject->valid;
+    size_t from = 0;
+    enum regex_result last = REGEX_NO, result = REGEX_NO;
+    struct regex_match match;                 /* large, so only the part that is read is cleared */
+    const uint8_t *kept = subject->text.data; /* end of the match before */
+    const uint8_t *before = NULL;
+    match.groups[0] = (struct view){0};
+    while (from <= valid.size && (last = find_valid(regex, valid, from, &match)) == REGEX_YES) {
+        bool empty = match.groups[0].size == 0;
+        from = (size_t)(match.groups[0].data - valid.data) + match.groups[0].size;
+        locate(subject, &match);
+        struct view all = match.groups[0];
+        result = REGEX_YES;
+        if (bytes_append_view(out, view_between(kept, all.data)) != BYTES_OK ||
+            (!(empty && before == all.data) && !put(context, &match, out)))
+            return REGEX_LIMIT;
+        kept = before = all.data + all.size;
+        if (empty && from == valid.size)
+            break;
+        if (empty)
+            from += utf8_character((struct view){valid.data + from, valid.size - from});
+    }
+    if (last == REGEX_LIMIT)
+        return REGEX_LIMIT;
+    struct view rest = view_between(kept, subject->text.data + subject->text.size);
+    return result == REGEX_YES && bytes_append_view(out, rest) != BYTES_OK ? REGEX_LIMIT : result;
+}
+
+enum regex_result regex_replace_by(const struct regex *regex, struct view text, regex_put *put,
+                                   const void *context, struct bytes *out)
+{
+    struct subject subject;
+    enum regex_result result = REGEX_LIMIT;
+    if (subject_open(&subject, text))
+        result = replace_all(regex, &subject, put, context, out);
+    subject_close(&subject);
+    return result;
 }
 
 enum regex_result regex_replace(const struct regex *regex, struct view text,
                                 struct view replacement, struct bytes *out)
 {
-    size_t from = 0, kept = 0;
-    enum regex_result last = REGEX_NO, result = REGEX_NO;
-    struct regex_match match = {.count = 0};
-    const uint8_t *before = NULL; /* end of the match before */
-    while (from <= text.size && (last = regex_find(regex, text, from, &match)) == REGEX_YES) {
-        size_t at = (size_t)(match.groups[0].data - text.data), size = match.groups[0].size;
-        struct view between = {text.data + kept, at - kept};
-        bool empty_behind = size == 0 && before == match.groups[0].data;
-        result = REGEX_YES;
-        if (bytes_append_view(out, between) != BYTES_OK ||
-            (!empty_behind && !regex_expand(regex, &match, replacement, out)))
-            return REGEX_LIMIT;
-        kept = from = at + size;
-        before = text.data + kept;
-        if (size == 0 && from < text.size)
-            from += character((struct view){text.data + from, text.size - from});
-        else if (size == 0)
-            break;
-    }
-    if (last == REGEX_LIMIT)
-        return REGEX_LIMIT;
-    struct view rest = {text.data + kept, text.size - kept};
-    return result == REGEX_YES && bytes_append_view(out, rest) != BYTES_OK ? REGEX_LIMIT : result;
+    struct replacement with = {regex, replacement};
+    return regex_replace_by(regex, text, put_expanded, &with, out);
 }

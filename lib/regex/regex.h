@@ -1,7 +1,8 @@
 /*
  * Regular expressions as RE2 reads them, matched by PCRE2, which is loaded when the first one is
  * compiled. What RE2 does not have (references back, looking around, atomic groups) is refused. A
- * match takes a bounded number of steps and bytes, so that no pattern and no text hangs.
+ * match takes a bounded number of steps and bytes, so that no pattern and no text hangs. In a text
+ * that is not UTF-8 each invalid byte matches as U+FFFD, as in Go.
  */
 #ifndef LIB_REGEX_REGEX_H
 #define LIB_REGEX_REGEX_H
@@ -9,10 +10,11 @@
 #include "lib/base/bytes.h"
 
 enum {
-    REGEX_GROUPS_MAX = 64,     /* with the whole match */
-    REGEX_PATTERN_MAX = 8192,  /* bytes */
-    REGEX_STEPS_MAX = 1000000, /* of one match, about 10 ms */
-    REGEX_HEAP_KIB_MAX = 1024  /* of one match */
+    REGEX_GROUPS_MAX = 64,       /* with the whole match */
+    REGEX_PATTERN_MAX = 8192,    /* bytes */
+    REGEX_STEPS_MAX = 1000000,   /* of one match, about 10 ms */
+    REGEX_HEAP_KIB_MAX = 1024,   /* of one match */
+    REGEX_REPAIRED_MAX = 4 << 20 /* bytes of a text with U+FFFD for each invalid byte */
 };
 
 enum regex_result {
@@ -36,8 +38,8 @@ void regex_free(struct regex *regex); /* may be NULL */
 /* Whether it matches anywhere in the text. Any thread. */
 enum regex_result regex_test(const struct regex *regex, struct view text);
 
-/* The first match that begins at byte `from` or behind. Any thread. */
-enum regex_result regex_find(const struct regex *regex, struct view text, size_t from,
+/* The first match; its groups are parts of text. Any thread. */
+enum regex_result regex_find(const struct regex *regex, struct view text,
                              struct regex_match *match);
 
 /* Groups without the whole match; the name of one from 1 on, "" without a name. */
@@ -50,8 +52,11 @@ const char *regex_group_name(const struct regex *regex, size_t group);
 enum regex_result regex_replace(const struct regex *regex, struct view text,
                                 struct view replacement, struct bytes *out);
 
-/* Appends a replacement with the groups of a match in place. False: out is full. */
-bool regex_expand(const struct regex *regex, const struct regex_match *match,
-                  struct view replacement, struct bytes *out);
+/* Appends what replaces a match. False: out is full. */
+typedef bool regex_put(const void *context, const struct regex_match *match, struct bytes *out);
+
+/* As regex_replace, with what `put` writes in the place of each match. */
+enum regex_result regex_replace_by(const struct regex *regex, struct view text, regex_put *put,
+                                   const void *context, struct bytes *out);
 
 #endif

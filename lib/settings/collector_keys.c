@@ -193,9 +193,6 @@ static const struct {
     const char *path, *way;
 } ways[] = {
     {"sending_queue.storage", "the extension journal keeps acknowledged data on disk"},
-    {"sending_queue.batch", "the processor batch combines small requests into larger ones"},
-    {"sending_queue.sizer",
-     "queue_size counts requests, and the extension memory_limiter limits bytes"},
 };
 
 const char *collector_key_advice(const char *path)
@@ -209,8 +206,24 @@ const char *collector_key_advice(const char *path)
     return NULL;
 }
 
-bool collector_key_known(const char *name)
+/* Whether the path is of a processor that has every key that the Collector's has, or knows which it
+ * does not have: then no other key is the Collector's. */
+static bool is_complete(const char *path)
 {
+    static const char *const others[] = {"batch", "memory_limiter"};
+    static const char processors[] = "processors.";
+    if (strncmp(path, processors, sizeof processors - 1) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strncmp(path + sizeof processors - 1, others[i], strlen(others[i])) == 0)
+            return false;
+    return true;
+}
+
+bool collector_key_known(const char *path, const char *name)
+{
+    if (is_complete(path))
+        return false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i], name) == 0)
             return true;

@@ -4,7 +4,9 @@
 
 #include <stdbool.h>
 
-bool collector_key_known(const char *name);
+/* Whether the Collector has a key of this name in components of the path's kind: the path is the
+ * key's, as in error messages. */
+bool collector_key_known(const char *path, const char *name);
 
 /* What to use instead of a Collector key or value: a clause for an error message; NULL: no advice.
  * path ends like "exporters::x.sending_queue.storage". */

@@ -1,11 +1,11 @@
 #include "lib/settings/expand.h"
 
+#include "lib/base/utf8.h"
 #include "lib/settings/scalar.h"
 #include "lib/settings/source.h"
 #include "lib/settings/trail.h"
 #include "lib/settings/tree.h"
 #include "lib/settings/yaml.h"
-#include "lib/wire/proto/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>

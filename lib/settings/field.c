@@ -19,7 +19,8 @@ static bool is_secret(const struct key *key)
            (key->flags & KEY_HIDDEN);
 }
 
-void field_expected(const struct field *field, const char *expected)
+/* Adds the problem "found X, expected Y"; the value of a secret is not shown. */
+static void field_expected(const struct field *field, const char *expected)
 {
     const struct node *node = field->node;
     char shown[SHOWN_MAX + 32];

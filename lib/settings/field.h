@@ -18,9 +18,6 @@ struct field {
  * unchanged. */
 void field_set(const struct field *field);
 
-/* Adds the problem "found X, expected Y"; the value of a secret is not shown. */
-void field_expected(const struct field *field, const char *expected);
-
 /* Frees what it holds; it is then as not given. */
 void key_value_release(struct key_value *value);
 

@@ -90,6 +90,19 @@ static void fill_given(const struct level *level, const struct field *given_fiel
         problems_add(level->problems, field.node, field.path, "must not be empty");
 }
 
+/* Whether an unknown key was reported that is probably this one, so that its absence is none. */
+static bool is_misspelt(const struct problems *problems, const char *full)
+{
+    const char *dot = strrchr(full, '.');
+    char start[FILL_PATH + 3], end[FILL_PATH + 32];
+    snprintf(start, sizeof start, ": %.*s.", dot ? (int)(dot - full) : 0, full);
+    snprintf(end, sizeof end, ": unknown key, did you mean \"%s\"?", dot ? dot + 1 : full);
+    for (size_t i = 0; i < problems->count; i++)
+        if (strstr(problems->lines[i], start) && strstr(problems->lines[i], end))
+            return true;
+    return false;
+}
+
 static void fill_value(const struct level *level, const struct key *key, const struct node *node)
 {
     char path[FILL_PATH];
@@ -110,7 +123,7 @@ static void fill_value(const struct level *level, const struct key *key, const s
         set_default(&field);
     if (has)
         fill_given(level, &field);
-    else if (needed)
+    else if (needed && !is_misspelt(level->problems, path))
         problems_add(level->problems, field.node, path, "required but not given");
 }
 
@@ -253,7 +266,7 @@ static void report_unknown(const struct level *level, const struct node *item)
                      item->key);
         return;
     }
-    if (collector_key_known(item->key)) {
+    if (collector_key_known(path, item->key)) {
         const char *way = collector_key_advice(path);
         problems_add(level->problems, item, path,
                      "a key of the Collector that spanlink does not support%s%s", way ? ": " : "",
@@ -293,6 +306,8 @@ static void fill_level(const struct level *level)
                          node_kind_words(section));
         section = NULL;
     }
+    if (section)
+        report_unknowns(level, section);
     for (const struct key *key = level->table; key->type != KEY_TYPE_END; key++) {
         const struct node *node = section ? node_get(section, key->name) : NULL;
         if (key->type == KEY_TYPE_GROUP)
@@ -302,8 +317,6 @@ static void fill_level(const struct level *level)
         else
             fill_value(level, key, node);
     }
-    if (section)
-        report_unknowns(level, section);
 }
 
 bool keys_fill(const struct key *table, const struct node *section, const struct node *place,
@@ -337,6 +350,8 @@ static void report_text(struct key_report *report, bool warns, const char *path,
     snprintf(full, sizeof full, "%s%s%s", report->path, below && *report->path ? "." : "",
              below ? path : "");
     const struct node *at = node_nearest(report->section, path);
+    if (!warns && is_misspelt(report->problems, full))
+        return;
     if (warns)
         problems_warn(report->problems, false, at ? at : report->place, full, "%s", text);
     else

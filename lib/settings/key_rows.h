@@ -52,6 +52,11 @@
         .name = key, .type = KEY_TYPE_GROUP, .offset = KEY_AT(T, member, C), .rows = table,        \
         .text = line                                                                               \
     }
+/* A group whose rows are of the whole struct: it has no struct of its own. */
+#define KEY_SECTION(key, table, line)                                                              \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_GROUP, .rows = table, .text = line                           \
+    }
 /* The bool `switch_member` of T tells whether the group was given (and not `enabled: false`). */
 #define KEY_SWITCHED(T, member, C, switch_member, key, table, line)                                \
     {                                                                                              \

@@ -1,5 +1,6 @@
 #include "pipeline/delivery/dispatch.h"
 
+#include "pipeline/batch_veto.h"
 #include "pipeline/delivery/retry.h"
 #include "pipeline/otlp_form.h"
 
@@ -46,6 +47,17 @@ static bool is_durable(const struct batch *batch)
     return durable;
 }
 
+/* Whether a client waits for the outcome: nothing of it was acknowledged. */
+static bool is_awaited(const struct dispatcher *dispatcher, const struct batch *batch)
+{
+    bool awaited = false, durable = false;
+    for (size_t i = 0; dispatcher->waits && i < batch->receipt_count; i++) {
+        awaited |= receipt_is_awaited(batch->receipts[i]);
+        durable |= receipt_is_durable(batch->receipts[i]);
+    }
+    return awaited && !durable;
+}
+
 static void dispatch_lose(struct dispatcher *dispatcher, const struct batch *batch, uint32_t items,
                           const struct outcome *why)
 {
@@ -70,10 +82,12 @@ static void drop_current(struct dispatcher *dispatcher, struct queue_element *el
                          const struct outcome *why)
 {
     struct batch *batch = element->batch;
-    if (dispatcher->waits) {
+    if (is_awaited(dispatcher, batch)) {
+        loss_log_refused(&dispatcher->losses, why);
         dispatch_refuse(element, why);
     } else {
-        if (why->cause != CAUSE_SHUTDOWN || !is_durable(batch))
+        bool kept = why->cause == CAUSE_SHUTDOWN || why->cause == CAUSE_REVOKED;
+        if (!kept || !is_durable(batch))
             dispatch_lose(dispatcher, batch, batch->items, why);
         dispatch_note(batch, why);
         batch_unref(batch);
@@ -139,7 +153,6 @@ static void delivered(struct dispatcher *dispatcher, struct queue_element *eleme
 {
     struct batch *batch = element->batch;
     uint32_t rejected = outcome->rejected < batch->items ? outcome->rejected : batch->items;
-    loss_log_success(&dispatcher->losses);
     meter_add(dispatcher->meter, METER_SENT, batch->signal, batch->items - rejected);
     if (batch->samples && !rejected)
         meter_add(dispatcher->meter, METER_SENT, COUNTED_SAMPLES, batch->samples);
@@ -152,6 +165,7 @@ static void delivered(struct dispatcher *dispatcher, struct queue_element *eleme
         dispatch_lose(dispatcher, batch, rejected, &partial);
         dispatch_note(batch, &partial);
     }
+    loss_log_success(&dispatcher->losses);
     batch_unref(batch);
     next_part(element);
 }
@@ -196,8 +210,8 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
     uint64_t wait = retry_wait(settings, element->attempt, random, outcome->retry_after_ns);
     element->attempt++;
     bool stopping = dispatcher->stopping;
-    if (is_exhausted(element, outcome) || dispatcher->aborted || (stopping && dispatcher->waits) ||
-        !settings->enabled)
+    if (is_exhausted(element, outcome) || dispatcher->aborted ||
+        (stopping && is_awaited(dispatcher, element->batch)) || !settings->enabled)
         return false;
     if (!stopping && !retry_allowed(settings, now - element->first_try, wait))
         return false;
@@ -299,47 +313,94 @@ static bool same_mark(const struct progress_mark *a, const struct progress_mark 
     return a->items == b->items && a->samples == b->samples && a->beyond == b->beyond;
 }
 
-/* Makes one attempt. If it delivered some of a batch sent in parts it counts as a success: the rest
- * has all its attempts left. */
-static struct outcome try_once(struct dispatcher *dispatcher, struct queue_element *element)
+static void begin_try(struct dispatcher *dispatcher, struct queue_element *element)
 {
-    const struct component *component = dispatcher->component;
     struct progress *progress = &element->progress;
-    struct progress_mark before = progress->mark;
-    if (!component->send_on)
-        return component->send(dispatcher->self, element->batch);
     progress->batch = element->batch;
     progress->exporter = dispatcher->losses.id;
     progress->crowded = dispatcher->crowded;
     progress->ctx = dispatcher->ctx;
     progress->yielded = false;
-    struct outcome outcome = component->send_on(dispatcher->self, element->batch, progress);
-    element->delivered_any |= progress->delivered;
-    if (!same_mark(&before, &progress->mark)) {
-        begin_tries(element);
-        element->first_try = clock_mono(dispatcher->clock);
-        loss_log_success(&dispatcher->losses);
-    }
+}
+
+/* An attempt that delivered some of a batch sent in parts counts as a success: the rest has all its
+ * attempts left. */
+static void end_try(struct dispatcher *dispatcher, struct queue_element *element,
+                    const struct progress_mark *before)
+{
+    element->delivered_any |= element->progress.delivered;
+    if (same_mark(before, &element->progress.mark))
+        return;
+    begin_tries(element);
+    element->first_try = clock_mono(dispatcher->clock);
+    loss_log_success(&dispatcher->losses);
+}
+
+static struct outcome try_once(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    const struct component *component = dispatcher->component;
+    struct progress_mark before = element->progress.mark;
+    if (!component->send_on)
+        return component->send(dispatcher->self, element->batch);
+    begin_try(dispatcher, element);
+    struct outcome outcome =
+        component->send_on(dispatcher->self, element->batch, &element->progress);
+    end_try(dispatcher, element, &before);
     return outcome;
 }
 
-enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_element *element,
-                                  uint64_t *due)
+static struct outcome timed_try(struct dispatcher *dispatcher, struct queue_element *element)
 {
-    while (element->batch && !dispatcher->aborted) {
-        struct outcome outcome = convert(dispatcher, element);
-        if (outcome.verdict == VERDICT_OK && !dispatch_fits(dispatcher, element))
+    uint64_t began = clock_mono(dispatcher->clock);
+    struct outcome outcome = try_once(dispatcher, element);
+    uint64_t took = clock_mono(dispatcher->clock) - began;
+    bool slow =
+        took >= LOSS_LOG_SLOW_NS && dispatcher->crowded && dispatcher->crowded(dispatcher->ctx);
+    if (outcome.verdict == VERDICT_OK)
+        loss_log_took(&dispatcher->losses, slow ? took : 0);
+    return outcome;
+}
+
+/* Brings the current part into the form in which it is sent; *outcome: whether it has one. False:
+ * it was dropped or replaced. */
+static bool prepare(struct dispatcher *dispatcher, struct queue_element *element,
+                    struct outcome *outcome)
+{
+    if (batch_is_elsewhere(element->batch)) {
+        const struct outcome revoked =
+            outcome_of(VERDICT_RETRY, CAUSE_REVOKED, "another process delivers it");
+        drop_current(dispatcher, element, &revoked);
+        return false;
+    }
+    *outcome = convert(dispatcher, element);
+    if (outcome->verdict == VERDICT_OK && !dispatch_fits(dispatcher, element))
+        return false;
+    if (outcome->verdict == VERDICT_OK)
+        *outcome = in_one_run(dispatcher, element);
+    if (element->attempt == 0)
+        element->first_try = clock_mono(dispatcher->clock);
+    return true;
+}
+
+/* answer: of an attempt with the current part that was already made; NULL: none was. */
+static enum dispatch_result run(struct dispatcher *dispatcher, struct queue_element *element,
+                                const struct outcome *answer, uint64_t *due)
+{
+    while (element->batch && (answer || !dispatcher->aborted)) {
+        struct outcome outcome;
+        if (answer)
+            outcome = *answer;
+        else if (!prepare(dispatcher, element, &outcome))
             continue;
-        if (outcome.verdict == VERDICT_OK)
-            outcome = in_one_run(dispatcher, element);
-        if (element->attempt == 0)
-            element->first_try = clock_mono(dispatcher->clock);
-        if (outcome.verdict == VERDICT_OK)
-            outcome = try_once(dispatcher, element);
+        else if (outcome.verdict == VERDICT_OK)
+            outcome = timed_try(dispatcher, element);
+        answer = NULL;
         if (element->progress.yielded)
             return DISPATCH_YIELD;
         if (outcome.verdict == VERDICT_OK)
             delivered(dispatcher, element, &outcome);
+        else if (outcome.cause == CAUSE_REVOKED)
+            continue; /* withheld by batch_veto: prepare() drops it */
         else if (outcome.verdict == VERDICT_REJECT)
             rejected(dispatcher, element, &outcome);
         else if (waits_for_retry(dispatcher, element, &outcome, due))
@@ -352,4 +413,56 @@ enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_el
     struct outcome stopped = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
     dispatch_give_up(dispatcher, element, &stopped);
     return DISPATCH_DONE;
+}
+
+enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_element *element,
+                                  uint64_t *due)
+{
+    return run(dispatcher, element, NULL, due);
+}
+
+/* Whether the current part can be sent now; if not, run() finds out why again. */
+static bool is_ready(struct dispatcher *dispatcher, struct queue_element *element)
+{
+    struct outcome outcome = OUTCOME_OK;
+    while (element->batch && !dispatcher->aborted)
+        if (prepare(dispatcher, element, &outcome))
+            return outcome.verdict == VERDICT_OK;
+    return false;
+}
+
+void dispatch_run_together(struct dispatcher *dispatcher, struct queue_element *const *elements,
+                           size_t count, struct dispatch_end *ends)
+{
+    struct joint_send sends[DISPATCH_TOGETHER];
+    struct progress_mark before[DISPATCH_TOGETHER];
+    size_t of[DISPATCH_TOGETHER], ready = 0;
+    if (count == 1) {
+        ends->result = dispatch_run(dispatcher, *elements, &ends->due);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct queue_element *element = elements[i];
+        of[i] = SIZE_MAX;
+        if (!is_ready(dispatcher, element))
+            continue;
+        begin_try(dispatcher, element);
+        before[ready] = element->progress.mark;
+        sends[ready] = (struct joint_send){.batch = element->batch, .progress = &element->progress};
+        of[i] = ready++;
+    }
+    if (ready > 0)
+        dispatcher->component->send_together(dispatcher->self, sends, ready);
+    for (size_t i = 0; i < count; i++)
+        if (of[i] != SIZE_MAX)
+            end_try(dispatcher, elements[i], &before[of[i]]);
+    /* What is finished does not wait for what is left of the others. */
+    for (int left = 0; left < 2; left++)
+        for (size_t i = 0; i < count; i++) {
+            const struct joint_send *send = of[i] == SIZE_MAX ? NULL : &sends[of[i]];
+            bool finished = send && send->finished;
+            if (finished == !left)
+                ends[i].result =
+                    run(dispatcher, elements[i], finished ? &send->outcome : NULL, &ends[i].due);
+        }
 }

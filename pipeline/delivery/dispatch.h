@@ -18,7 +18,7 @@ struct dispatcher {
     struct meter *meter;
     const struct clock *clock;
     struct loss_log losses;
-    bool waits;                 /* clients wait for the outcome */
+    bool waits;                 /* for the outcome of what has an awaited receipt */
     _Atomic bool stopping;      /* retries are cut short */
     _Atomic bool aborted;       /* no further attempts are made */
     _Atomic uint64_t random;    /* state of the backoff's jitter */
@@ -38,6 +38,20 @@ enum dispatch_result {
 /* Called on a worker thread; blocks in the exporter's send. */
 enum dispatch_result dispatch_run(struct dispatcher *dispatcher, struct queue_element *element,
                                   uint64_t *due);
+
+/* How dispatch of one element ended. */
+struct dispatch_end {
+    enum dispatch_result result;
+    uint64_t due;
+};
+
+/* The most elements that are dispatched together. */
+enum { DISPATCH_TOGETHER = 32 };
+
+/* As dispatch_run of each element, in no particular order, but the current parts of several are
+ * sent by send_together, which the exporter must have. */
+void dispatch_run_together(struct dispatcher *dispatcher, struct queue_element *const *elements,
+                           size_t count, struct dispatch_end *ends);
 
 /* Gives up everything left of an element, and counts it as lost. Any thread. */
 void dispatch_give_up(struct dispatcher *dispatcher, struct queue_element *element,

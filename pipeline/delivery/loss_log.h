@@ -1,6 +1,7 @@
-/* Log lines about a backend that does not answer and about lost data. The first of each is written
- * at once; then at most one a minute for failed attempts, and one in ten seconds, with the sums
- * since, for losses. Any thread. */
+/* Log lines about a backend that does not answer or is slow, and about lost data. The first of each
+ * is written at once; then at most one a minute for failed attempts and for slow requests, and one
+ * in ten seconds, with the sums since, for losses. Also what the last attempts came to. Any
+ * thread. */
 #ifndef PIPELINE_DELIVERY_LOSS_LOG_H
 #define PIPELINE_DELIVERY_LOSS_LOG_H
 
@@ -9,6 +10,11 @@
 #include "lib/wire/otlp/signal.h"
 
 #include <pthread.h>
+
+enum { LOSS_LOG_ERROR = 224 };
+
+/* A request that takes so long is slow. */
+#define LOSS_LOG_SLOW_NS (5 * NS_PER_S)
 
 struct loss_log {
     const char *id; /* the exporter's; borrowed */
@@ -19,15 +25,37 @@ struct loss_log {
     uint64_t next_ns;
     bool written;
     uint64_t next_retry_ns;
+    uint64_t next_slow_ns;
+    uint64_t failed; /* as in struct loss_log_state; text as in it */
+    char error[LOSS_LOG_ERROR];
     _Atomic bool failing; /* an attempt failed, and none has succeeded since */
+    _Atomic uint64_t failing_since, succeeded, slow_ns; /* as in struct loss_log_state */
+};
+
+/* What the last attempts came to. Times are wall, ns; 0: never. */
+struct loss_log_state {
+    uint64_t failing_since; /* of the first attempt that failed since one succeeded */
+    uint64_t failed, succeeded;
+    uint64_t slow_ns; /* what the last request took, if that is long and others waited; else 0 */
+    char error[LOSS_LOG_ERROR]; /* of the last attempt that failed, as in the log; "": none has */
 };
 
 void loss_log_init(struct loss_log *log, const char *id, const struct clock *clock);
+/* For lines about the exporter. */
+struct log_source loss_log_source(const struct loss_log *log);
+
 void loss_log_add(struct loss_log *log, enum signal signal, uint64_t items,
                   const struct outcome *why);
 /* An attempt failed and will be repeated after wait_ns; or one succeeded. */
 void loss_log_retry(struct loss_log *log, const struct outcome *why, uint64_t wait_ns);
 void loss_log_success(struct loss_log *log);
+/* An attempt was refused, which is counted elsewhere. */
+void loss_log_refused(struct loss_log *log, const struct outcome *why);
+/* The backend accepted a request after took_ns, while others waited in the queue; took_ns 0: it is
+ * not slow. */
+void loss_log_took(struct loss_log *log, uint64_t took_ns);
+
+struct loss_log_state loss_log_state(struct loss_log *log);
 
 /* Writes the pending line and ends the log. */
 void loss_log_release(struct loss_log *log);

@@ -1,16 +1,28 @@
 #include "pipeline/delivery/queue.h"
 
+#include "lib/base/bytes.h"
 #include "lib/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct queue_element *queue_element_new(struct batch *batch)
+size_t queue_places(enum queue_sizer sizer, const struct batch *batch)
+{
+    size_t places = 1;
+    if (sizer == QUEUE_ITEMS)
+        places = batch_counted(batch);
+    else if (sizer == QUEUE_BYTES)
+        places = batch->payload->size;
+    return places ? places : 1;
+}
+
+struct queue_element *queue_element_new(enum queue_sizer sizer, struct batch *batch)
 {
     struct queue_element *element = calloc(1, sizeof *element);
     if (element) {
         element->batch = batch_ref(batch);
         element->signal = batch->signal;
+        element->share = (struct queue_share){1, queue_places(sizer, batch)};
     }
     return element;
 }
@@ -61,17 +73,31 @@ static struct queue_element *pop(struct queue_list *list)
 }
 
 /* Only one thread writes at a time. */
-static void change(_Atomic uint64_t *figure, int by)
+static void change(_Atomic uint64_t *figure, int64_t by)
 {
     uint64_t now = atomic_load_explicit(figure, memory_order_relaxed);
-    atomic_store_explicit(figure, now + (uint64_t)(int64_t)by, memory_order_relaxed);
+    atomic_store_explicit(figure, now + (uint64_t)by, memory_order_relaxed);
+}
+
+static void use(struct queue *queue, enum signal signal, struct queue_share share)
+{
+    queue->used += share.places;
+    change(&queue->used_by[signal], (int64_t)share.places);
+    change(&queue->held_by[signal], share.requests);
+}
+
+static void unuse(struct queue *queue, enum signal signal, struct queue_share share)
+{
+    queue->used -= share.places;
+    change(&queue->used_by[signal], -(int64_t)share.places);
+    change(&queue->held_by[signal], -(int64_t)share.requests);
 }
 
 static void append_fresh(struct queue *queue, struct queue_element *element)
 {
     queue_append(&queue->fresh, element);
     queue->queued++;
-    change(&queue->queued_by[element->signal], 1);
+    change(&queue->queued_by[element->signal], element->share.requests);
 }
 
 static struct queue_element *pop_fresh(struct queue *queue)
@@ -79,15 +105,15 @@ static struct queue_element *pop_fresh(struct queue *queue)
     struct queue_element *element = pop(&queue->fresh);
     if (element) {
         queue->queued--;
-        change(&queue->queued_by[element->signal], -1);
+        change(&queue->queued_by[element->signal], -(int64_t)element->share.requests);
     }
     return element;
 }
 
 bool queue_reserve(struct queue *queue, size_t n)
 {
-    if (!queue->unbounded && !queue->drop_oldest &&
-        queue_used(queue) + queue->reserved + n > queue->size)
+    size_t taken = queue_used(queue) + queue->reserved;
+    if (!queue->unbounded && !queue->drop_oldest && taken > 0 && taken + n > queue->size)
         return false;
     queue->reserved += n;
     return true;
@@ -100,26 +126,56 @@ void queue_release(struct queue *queue, size_t n)
 
 struct queue_element *queue_put(struct queue *queue, struct queue_element *element)
 {
-    struct queue_element *displaced = NULL;
-    bool full = queue_used(queue) >= queue->size;
-    if (queue->drop_oldest && full && !queue->unbounded && queue->queued > 0) {
-        displaced = pop_fresh(queue);
-        change(&queue->used_by[displaced->signal], -1);
+    struct queue_list displaced = {0};
+    while (queue->drop_oldest && !queue->unbounded && queue->queued > 0 &&
+           queue_used(queue) + element->share.places > queue->size) {
+        struct queue_element *oldest = pop_fresh(queue);
+        unuse(queue, oldest->signal, oldest->share);
+        queue_append(&displaced, oldest);
     }
     append_fresh(queue, element);
-    change(&queue->used_by[element->signal], 1);
-    return displaced;
+    use(queue, element->signal, element->share);
+    return displaced.head;
+}
+
+static struct queue_element *note_taken(struct queue *queue, struct queue_element *element)
+{
+    element->before = NULL;
+    element->next = queue->taken;
+    if (queue->taken)
+        queue->taken->before = element;
+    queue->taken = element;
+    return element;
+}
+
+static void forget_taken(struct queue *queue, struct queue_element *element)
+{
+    if (element->before)
+        element->before->next = element->next;
+    else
+        queue->taken = element->next;
+    if (element->next)
+        element->next->before = element->before;
+    element->next = NULL;
+}
+
+struct queue_element *queue_take_also(struct queue *queue)
+{
+    struct queue_element *element = pop(&queue->ready);
+    if (element)
+        return note_taken(queue, element);
+    element = pop_fresh(queue);
+    if (!element)
+        return NULL;
+    queue->active++;
+    return note_taken(queue, element);
 }
 
 struct queue_element *queue_take(struct queue *queue)
 {
-    struct queue_element *element = pop(&queue->ready);
-    if (element || queue->active >= queue->consumers)
-        return element;
-    element = pop_fresh(queue);
-    if (element)
-        queue->active++;
-    return element;
+    if (!queue->ready.head && queue->active >= queue->consumers)
+        return NULL;
+    return queue_take_also(queue);
 }
 
 size_t queue_takeable(const struct queue *queue)
@@ -133,6 +189,7 @@ size_t queue_takeable(const struct queue *queue)
 
 void queue_park(struct queue *queue, struct queue_element *element, uint64_t due)
 {
+    forget_taken(queue, element);
     element->due = due;
     if (element->probe_due > queue->probe_at)
         queue->probe_at = element->probe_due;
@@ -145,6 +202,7 @@ void queue_park(struct queue *queue, struct queue_element *element, uint64_t due
 
 void queue_yield(struct queue *queue, struct queue_element *element)
 {
+    forget_taken(queue, element);
     queue->active--;
     append_fresh(queue, element);
 }
@@ -162,6 +220,7 @@ static void resume(struct queue *queue, struct queue_element *element)
 
 void queue_put_back(struct queue *queue, struct queue_element *element)
 {
+    forget_taken(queue, element);
     element->next = queue->ready.head;
     queue->ready.head = element;
     if (!queue->ready.tail)
@@ -230,10 +289,23 @@ uint64_t queue_wake_parked(struct queue *queue)
     return next;
 }
 
-void queue_finish(struct queue *queue, enum signal signal)
+void queue_finish(struct queue *queue, struct queue_element *element)
 {
+    forget_taken(queue, element);
     queue->active--;
-    change(&queue->used_by[signal], -1);
+    unuse(queue, element->signal, element->share);
+}
+
+void queue_gather(struct queue *queue, const struct batch *batch)
+{
+    use(queue, batch->signal, (struct queue_share){1, queue_places(queue->sizer, batch)});
+    change(&queue->queued_by[batch->signal], 1);
+}
+
+void queue_ungather(struct queue *queue, enum signal signal, struct queue_share share)
+{
+    unuse(queue, signal, share);
+    change(&queue->queued_by[signal], -(int64_t)share.requests);
 }
 
 struct queue_element *queue_clear(struct queue *queue)
@@ -243,14 +315,24 @@ struct queue_element *queue_clear(struct queue *queue)
     queue_wake(queue, TIME_NEVER);
     while ((element = pop(&queue->ready))) {
         queue->active--;
-        change(&queue->used_by[element->signal], -1);
+        unuse(queue, element->signal, element->share);
         queue_append(&all, element);
     }
     while ((element = pop_fresh(queue))) {
-        change(&queue->used_by[element->signal], -1);
+        unuse(queue, element->signal, element->share);
         queue_append(&all, element);
     }
     return all.head;
+}
+
+static size_t element_places(enum queue_sizer sizer, const struct queue_element *element)
+{
+    size_t places = element->batch ? queue_places(sizer, element->batch) : 0;
+    if (sizer == QUEUE_REQUESTS)
+        return element->share.requests;
+    for (const struct batch_part *part = element->rest; part; part = part->next)
+        places += queue_places(sizer, part->batch);
+    return places;
 }
 
 void queue_take_over(struct queue *queue, struct queue_element *list)
@@ -259,8 +341,46 @@ void queue_take_over(struct queue *queue, struct queue_element *list)
         struct queue_element *element = list;
         list = element->next;
         element->attempt = 0;
+        element->share.places = element_places(queue->sizer, element);
         memset(element->limited, 0, sizeof element->limited);
         append_fresh(queue, element);
-        change(&queue->used_by[element->signal], 1);
+        use(queue, element->signal, element->share);
     }
+}
+
+struct queue_element *queue_join(struct queue_element *first, struct queue_element *then)
+{
+    struct queue_element **end = &first;
+    while (*end)
+        end = &(*end)->next;
+    *end = then;
+    return first;
+}
+
+uint64_t queue_oldest(const struct queue *queue)
+{
+    const struct queue_element *lists[] = {queue->ready.head, queue->parked.head, queue->taken};
+    uint64_t oldest = queue->fresh.head ? queue->fresh.head->since : TIME_NEVER;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const struct queue_element *at = lists[i]; at; at = at->next)
+            if (at->since < oldest)
+                oldest = at->since;
+    return oldest;
+}
+
+uint64_t queue_items(const struct queue *queue)
+{
+    const struct queue_list *lists[] = {&queue->fresh, &queue->ready, &queue->parked};
+    uint64_t items = 0;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const struct queue_element *at = lists[i]->head; at; at = at->next)
+            items += queue_element_items(at);
+    return items;
+}
+
+void queue_explain(const struct queue *queue, struct bytes *out)
+{
+    bool requests = queue->sizer == QUEUE_REQUESTS;
+    bytes_printf(out, "%zu of %zu %s, %zu %sin flight\n", queue_used(queue), queue->size,
+                 queue_sizers[queue->sizer], queue->active, requests ? "" : "requests ");
 }

@@ -1,8 +1,7 @@
-#include "pipeline/delivery/sender.h"
+#include "pipeline/delivery/sender_internal.h"
 
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
-#include "pipeline/delivery/dispatch.h"
 
 #include <stdlib.h>
 
@@ -10,34 +9,8 @@ static const struct delivery small_queue = {
     .queue = {.enabled = true, .num_consumers = 1, .queue_size = 1000},
 };
 
-struct sender {
-    struct dispatcher dispatcher;
-    struct ticker *ticker;
-    struct ticker_entry entry;
-    pthread_mutex_t lock;
-    pthread_cond_t work;  /* something to take, or closing */
-    pthread_cond_t empty; /* nothing queued or in flight */
-    struct queue queue;   /* this and the rest: under lock */
-    pthread_t *workers;
-    size_t worker_count;
-    size_t idle;        /* workers asleep or just started */
-    uint64_t in_flight; /* items */
-    size_t sending;     /* workers in dispatch */
-    size_t working;     /* bytes that these may use beyond their payloads */
-    bool starved;       /* something waits for memory */
-    struct budget *budget;
-    bool closing;
-    struct sender *successor; /* set once; what needs a retry goes there */
-    struct histogram enqueued_items, enqueued_bytes;
-    _Atomic bool passed; /* a batch that the exporter does not accept was logged */
-};
-
-/* What a send may use beyond its payload, which it may split, frame and compress: as much again,
- * and a connection's buffers. */
-enum { WORK_FIXED = 256 * 1024, WORK_SHARE = 4 };
-
 static uint64_t wake_parked(void *ctx, uint64_t mono_ns);
-static void wake_worker(struct sender *sender);
+static void wake_workers(struct sender *sender);
 static void inherit(struct sender *sender, struct queue_element *list);
 
 /* Whether something waits for a free consumer. */
@@ -75,16 +48,23 @@ struct sender *sender_new(const struct component *component, void *self, const s
     init_dispatcher(sender, component, self, env);
     const struct queue_settings *settings = &sender->dispatcher.settings.queue;
     sender->queue.size = (size_t)settings->queue_size;
+    sender->queue.sizer = settings->enabled ? (enum queue_sizer)settings->sizer : QUEUE_REQUESTS;
     sender->queue.consumers = (size_t)settings->num_consumers;
     sender->queue.probe_every = sender->dispatcher.settings.retry.max_interval;
     sender->queue.drop_oldest = settings->on_full == QUEUE_DROP_OLDEST;
     pthread_mutex_init(&sender->lock, NULL);
     pthread_cond_init(&sender->work, NULL);
     thread_cond_init(&sender->empty);
+    /* Clients that wait get an answer for their request alone. */
+    if (settings->has_batch && !sender->dispatcher.waits)
+        sender->batching.settings = &sender->dispatcher.settings.queue.batch;
+    sender->batching.sizer = queue_batching_sizer(settings);
+    sender->batching.queue_sizer = sender->queue.sizer;
+    sender->batching.budget = env->budget;
     sender->entry.tick = wake_parked;
     sender->entry.ctx = sender;
     sender->ticker = env->ticker;
-    sender->budget = env->budget;
+    sender->jobs.budget = env->budget;
     if (env->ticker)
         ticker_add(env->ticker, &sender->entry);
     sender->workers = calloc(sender->queue.consumers, sizeof *sender->workers);
@@ -113,8 +93,8 @@ void sender_pass(struct sender *sender, const struct batch *batch)
         return;
     batch_encoding_words(BATCH_BIT(batch->encoding), "", made, sizeof made);
     batch_encoding_words(sender_takes(sender), " and ", taken, sizeof taken);
-    log_warn("%s: accepts only %s; %s are sent only by other exporters",
-             sender->dispatcher.losses.id, taken, made);
+    const struct log_source source = loss_log_source(&sender->dispatcher.losses);
+    log_of(&source, LOG_WARN, "accepts only %s; %s are sent only by other exporters", taken, made);
 }
 
 static void measure_put(struct sender *sender, const struct batch *batch)
@@ -131,8 +111,7 @@ void sender_count_full(struct sender *sender, const struct batch *batch)
     meter_add(sender->dispatcher.meter, METER_UNQUEUED, batch->signal, batch_counted(batch));
 }
 
-/* After a success: elements that wait because the server asked them to learn that it accepts data
- * again. */
+/* Tells elements that wait at the server's request that it accepts data again. */
 static void note_success(struct sender *sender)
 {
     uint64_t next = queue_wake_parked(&sender->queue);
@@ -144,14 +123,13 @@ static void note_success(struct sender *sender)
 static void settle(struct sender *sender, struct queue_element *element,
                    enum dispatch_result result, uint64_t due)
 {
-    enum signal signal = element->signal;
     if (result != DISPATCH_DONE && sender->successor) {
+        queue_finish(&sender->queue, element);
         element->next = NULL;
         inherit(sender->successor, element);
-        element = NULL;
     } else if (result == DISPATCH_YIELD) {
         queue_yield(&sender->queue, element);
-        wake_worker(sender);
+        wake_workers(sender);
         return;
     } else if (result == DISPATCH_WAIT) {
         /* The stop may have begun after the due time was chosen. */
@@ -164,81 +142,46 @@ static void settle(struct sender *sender, struct queue_element *element,
         if (sender->ticker)
             ticker_at(sender->ticker, &sender->entry, due);
         return;
+    } else {
+        if (element->delivered_any)
+            note_success(sender);
+        queue_finish(&sender->queue, element);
+        queue_element_free(element);
     }
-    if (element && element->delivered_any)
-        note_success(sender);
-    queue_element_free(element);
-    queue_finish(&sender->queue, signal);
     if (queue_used(&sender->queue) == 0)
         pthread_cond_broadcast(&sender->empty);
 }
 
-static size_t work_of(const struct queue_element *element)
+static void run_job(struct sender *sender, struct job *job)
 {
-    return element->batch ? batch_work(element->batch) + WORK_FIXED : 0;
-}
-
-/* The work of all sends stays below a share of the budget. The rest stays free for data, even if
- * the backend never responds. */
-static bool may_work(struct sender *sender, size_t work)
-{
-    const struct budget *budget = sender->budget;
-    return (!budget || sender->working + work <= budget->limit / WORK_SHARE) &&
-           budget_begin_accepted_work(sender->budget, work, false);
-}
-
-/* Takes the next element; while memory is short fewer sends run at once, but always one. NULL:
- * nothing to do now. */
-static struct queue_element *sender_take(struct sender *sender, size_t *work)
-{
-    struct queue_element *element = queue_take(&sender->queue);
-    *work = element ? work_of(element) : 0;
-    if (!element || may_work(sender, *work))
-        return element;
-    if (sender->sending > 0) {
-        queue_put_back(&sender->queue, element);
-        sender->starved = true;
-        return NULL;
-    }
-    budget_begin_accepted_work(sender->budget, *work, true);
-    return element;
-}
-
-static void work_one(struct sender *sender, struct queue_element *element, size_t work)
-{
-    uint64_t due = 0, items = queue_element_items(element);
-    sender->in_flight += items;
-    sender->sending++;
-    sender->working += work;
     pthread_mutex_unlock(&sender->lock);
-    enum dispatch_result result = dispatch_run(&sender->dispatcher, element, &due);
-    budget_end_accepted_work(sender->budget, work);
+    dispatch_run_together(&sender->dispatcher, job->elements, job->count, job->ends);
     pthread_mutex_lock(&sender->lock);
-    sender->sending--;
-    sender->working -= work;
-    sender->in_flight -= items;
-    settle(sender, element, result, due);
-    if (sender->starved) {
-        sender->starved = false;
-        wake_worker(sender);
+    job_end(job, &sender->jobs);
+    for (size_t i = 0; i < job->count; i++)
+        settle(sender, job->elements[i], job->ends[i].result, job->ends[i].due);
+    if (sender->jobs.starved) {
+        sender->jobs.starved = false;
+        wake_workers(sender);
     }
 }
 
 static void *worker_loop(void *ctx)
 {
     struct sender *sender = ctx;
+    bool together = sender->dispatcher.component->send_together;
+    size_t most = together ? DISPATCH_TOGETHER : 1;
+    struct job job;
     pthread_mutex_lock(&sender->lock);
-    sender->idle--;
+    wakeups_run(&sender->wakeups);
     while (!sender->closing) {
-        size_t work;
-        struct queue_element *element = sender_take(sender, &work);
-        if (element) {
-            work_one(sender, element, work);
+        if (job_begin(&job, &sender->jobs, &sender->queue, most)) {
+            run_job(sender, &job);
             continue;
         }
-        sender->idle++;
+        wakeups_sleep(&sender->wakeups);
         pthread_cond_wait(&sender->work, &sender->lock);
-        sender->idle--;
+        wakeups_run(&sender->wakeups);
     }
     pthread_mutex_unlock(&sender->lock);
     return NULL;
@@ -248,34 +191,93 @@ static bool start_worker(struct sender *sender)
 {
     pthread_t *worker = &sender->workers[sender->worker_count];
     if (!thread_start(worker, "sender", worker_loop, sender)) {
+        const struct log_source source = loss_log_source(&sender->dispatcher.losses);
         if (sender->worker_count == 0)
-            log_error("%s: cannot start a thread", sender->dispatcher.losses.id);
+            log_of(&source, LOG_ERROR, "cannot start a thread");
         return false;
     }
     sender->worker_count++;
-    sender->idle++;
+    wakeups_start(&sender->wakeups);
     return true;
 }
 
-/* Wakes or starts workers for the elements that can be taken. */
-static void wake_worker(struct sender *sender)
+/* Returns how many workers must be signalled for the elements that can be taken, and starts some if
+ * too few exist. */
+static size_t wanted_workers(struct sender *sender)
 {
     size_t takeable = queue_takeable(&sender->queue);
-    for (size_t i = 0; i < takeable && i < sender->idle; i++)
-        pthread_cond_signal(&sender->work);
-    while (takeable > sender->idle && sender->worker_count < sender->queue.consumers)
+    size_t wanted = wakeups_signals(&sender->wakeups, takeable);
+    while (takeable > sender->wakeups.idle && sender->worker_count < sender->queue.consumers)
         if (!start_worker(sender))
             break;
+    return wanted;
+}
+
+static void signal_workers(struct sender *sender, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        pthread_cond_signal(&sender->work);
+}
+
+static void wake_workers(struct sender *sender)
+{
+    signal_workers(sender, wanted_workers(sender));
+}
+
+/* Queues gathered requests. Returns what was displaced; *next: when to call again. */
+static struct queue_element *queue_gathered(struct sender *sender, bool all, uint64_t *next)
+{
+    uint64_t now = clock_mono(sender->dispatcher.clock);
+    struct queue_element *list = batching_flush(&sender->batching, now, all, next);
+    struct queue_element *displaced = NULL;
+    while (list) {
+        struct queue_element *element = list;
+        list = element->next;
+        element->since = now;
+        queue_ungather(&sender->queue, element->signal, element->gathered);
+        displaced = queue_join(queue_put(&sender->queue, element), displaced);
+    }
+    return displaced;
+}
+
+static void sender_give_up(struct sender *sender, struct queue_element *list,
+                           const struct outcome *why)
+{
+    while (list) {
+        struct queue_element *element = list;
+        list = element->next;
+        dispatch_give_up(&sender->dispatcher, element, why);
+        queue_element_free(element);
+    }
+}
+
+static void give_up_displaced(struct sender *sender, struct queue_element *list)
+{
+    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_FULL, "the oldest in a full queue");
+    sender_give_up(sender, list, &why);
 }
 
 static uint64_t wake_parked(void *ctx, uint64_t mono_ns)
 {
     struct sender *sender = ctx;
+    uint64_t due;
     pthread_mutex_lock(&sender->lock);
+    struct queue_element *displaced = queue_gathered(sender, false, &due);
     uint64_t next = queue_wake(&sender->queue, mono_ns);
-    wake_worker(sender);
+    wake_workers(sender);
     pthread_mutex_unlock(&sender->lock);
-    return next;
+    give_up_displaced(sender, displaced);
+    return due < next ? due : next;
+}
+
+size_t sender_places(const struct sender *sender, const struct batch *batch)
+{
+    return queue_places(sender->queue.sizer, batch);
+}
+
+bool sender_may_hold(const struct sender *sender, size_t places)
+{
+    return sender->queue.drop_oldest || places <= sender->queue.size;
 }
 
 bool sender_reserve(struct sender *sender, size_t places)
@@ -293,40 +295,61 @@ void sender_release(struct sender *sender, size_t places)
     pthread_mutex_unlock(&sender->lock);
 }
 
-static void sender_give_up(struct sender *sender, struct queue_element *list,
-                           const struct outcome *why)
+/* Gathers a batch, if sending_queue.batch is on. False: it has to be queued by itself. A full queue
+ * has nothing to wait for. */
+static bool sender_gather(struct sender *sender, struct batch *batch)
 {
-    while (list) {
-        struct queue_element *element = list;
-        list = element->next;
-        dispatch_give_up(&sender->dispatcher, element, why);
-        queue_element_free(element);
+    uint64_t due;
+    struct queue_element *displaced = NULL;
+    if (!sender->batching.settings || !sender->ticker)
+        return false;
+    pthread_mutex_lock(&sender->lock);
+    bool open = !sender->dispatcher.stopping && !sender->dispatcher.aborted && !sender->closing;
+    enum batching_result result = BATCHING_ALONE;
+    if (open)
+        result = batching_add(&sender->batching, batch, clock_mono(sender->dispatcher.clock), &due);
+    if (result != BATCHING_ALONE) {
+        queue_gather(&sender->queue, batch);
+        bool full = queue_used(&sender->queue) >= sender->queue.size;
+        if (full || result == BATCHING_FULL) {
+            displaced = queue_gathered(sender, full, &due);
+            wake_workers(sender);
+        }
+        ticker_at(sender->ticker, &sender->entry, due);
     }
+    pthread_mutex_unlock(&sender->lock);
+    give_up_displaced(sender, displaced);
+    return result != BATCHING_ALONE;
 }
 
-/* Queues an element. Returns the oldest one if it was displaced, this one if the sender is ending;
- * NULL: neither. */
+/* Queues an element. Returns the oldest ones if some were displaced, this one if the sender is
+ * ending; NULL: neither. */
 static struct queue_element *sender_enqueue(struct sender *sender, struct queue_element *element)
 {
+    size_t wanted = 0;
     pthread_mutex_lock(&sender->lock);
     if (!sender->dispatcher.aborted && !sender->closing) {
         element = queue_put(&sender->queue, element);
-        wake_worker(sender);
+        wanted = wanted_workers(sender);
     }
     pthread_mutex_unlock(&sender->lock);
+    signal_workers(sender, wanted); /* now a worker need not wait for the lock */
     return element;
 }
 
 void sender_put(struct sender *sender, struct batch *batch)
 {
     measure_put(sender, batch);
-    struct queue_element *element = queue_element_new(batch);
+    if (sender_gather(sender, batch))
+        return;
+    struct queue_element *element = queue_element_new(sender->queue.sizer, batch);
     if (!element) {
         struct queue_element lost = {.batch = batch_ref(batch)};
         struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
         dispatch_give_up(&sender->dispatcher, &lost, &why);
         return;
     }
+    element->since = clock_mono(sender->dispatcher.clock);
     struct queue_element *displaced = sender_enqueue(sender, element);
     if (displaced) {
         struct outcome why =
@@ -338,11 +361,14 @@ void sender_put(struct sender *sender, struct batch *batch)
 
 void sender_hasten(struct sender *sender)
 {
+    uint64_t next;
     pthread_mutex_lock(&sender->lock);
     sender->dispatcher.stopping = true;
+    struct queue_element *displaced = queue_gathered(sender, true, &next);
     queue_wake(&sender->queue, TIME_NEVER);
-    wake_worker(sender);
+    wake_workers(sender);
     pthread_mutex_unlock(&sender->lock);
+    give_up_displaced(sender, displaced);
 }
 
 void sender_take_all(struct sender *sender, bool all)
@@ -362,7 +388,7 @@ static void inherit(struct sender *sender, struct queue_element *list)
         list = NULL;
     } else if (!sender->dispatcher.aborted && !sender->closing) {
         queue_take_over(&sender->queue, list);
-        wake_worker(sender);
+        wake_workers(sender);
         list = NULL;
     }
     pthread_mutex_unlock(&sender->lock);
@@ -371,12 +397,15 @@ static void inherit(struct sender *sender, struct queue_element *list)
 
 void sender_hand_over(struct sender *sender, struct sender *successor)
 {
+    uint64_t next;
     pthread_mutex_lock(&sender->lock);
+    struct queue_element *displaced = queue_gathered(sender, true, &next);
     sender->successor = successor;
     inherit(successor, queue_clear(&sender->queue));
     if (queue_used(&sender->queue) == 0)
         pthread_cond_broadcast(&sender->empty);
     pthread_mutex_unlock(&sender->lock);
+    give_up_displaced(sender, displaced);
 }
 
 bool sender_has_successor(const struct sender *sender)
@@ -394,6 +423,23 @@ bool sender_wait_empty(struct sender *sender, uint64_t until_mono_ns)
     return empty;
 }
 
+/* Gives up what could not be queued for lack of memory. */
+static void give_up_gathered(struct sender *sender, const struct outcome *why)
+{
+    for (;;) {
+        pthread_mutex_lock(&sender->lock);
+        struct queue_share share = {.requests = 1};
+        struct batch *batch = batching_take(&sender->batching, &share.places);
+        if (batch)
+            queue_ungather(&sender->queue, batch->signal, share);
+        pthread_mutex_unlock(&sender->lock);
+        if (!batch)
+            return;
+        struct queue_element lost = {.signal = batch->signal, .batch = batch};
+        dispatch_give_up(&sender->dispatcher, &lost, why);
+    }
+}
+
 void sender_abort(struct sender *sender)
 {
     struct dispatcher *dispatcher = &sender->dispatcher;
@@ -401,65 +447,16 @@ void sender_abort(struct sender *sender)
     pthread_mutex_lock(&sender->lock);
     dispatcher->stopping = !sender->successor;
     dispatcher->aborted = !sender->successor;
+    uint64_t next;
+    struct queue_element *displaced = queue_gathered(sender, true, &next);
     struct queue_element *left = queue_clear(&sender->queue);
     bool busy = queue_used(&sender->queue) > 0;
     pthread_mutex_unlock(&sender->lock);
+    sender_give_up(sender, displaced, &why);
     sender_give_up(sender, left, &why);
+    give_up_gathered(sender, &why);
     if (busy && dispatcher->component->abort)
         dispatcher->component->abort(dispatcher->self);
-}
-
-uint64_t sender_pending(struct sender *sender)
-{
-    uint64_t items = 0;
-    const struct queue *queue = &sender->queue;
-    const struct queue_list *lists[] = {&queue->fresh, &queue->ready, &queue->parked};
-    pthread_mutex_lock(&sender->lock);
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (const struct queue_element *at = lists[i]->head; at; at = at->next)
-            items += queue_element_items(at);
-    items += sender->in_flight;
-    pthread_mutex_unlock(&sender->lock);
-    return items;
-}
-
-struct sender_figures sender_figures(const struct sender *sender, enum signal signal)
-{
-    const struct queue *queue = &sender->queue;
-    uint64_t held = atomic_load_explicit(&queue->used_by[signal], memory_order_relaxed);
-    uint64_t queued = atomic_load_explicit(&queue->queued_by[signal], memory_order_relaxed);
-    return (struct sender_figures){held, held > queued ? held - queued : 0};
-}
-
-uint64_t sender_capacity(const struct sender *sender)
-{
-    return sender->dispatcher.settings.queue.enabled ? sender->queue.size : 0;
-}
-
-const struct histogram *sender_enqueued_items(const struct sender *sender)
-{
-    return &sender->enqueued_items;
-}
-
-const struct histogram *sender_enqueued_bytes(const struct sender *sender)
-{
-    return &sender->enqueued_bytes;
-}
-
-void sender_explain(struct sender *sender, struct bytes *out)
-{
-    pthread_mutex_lock(&sender->lock);
-    bytes_printf(out, "%s: queue holds %zu of %zu requests, %zu in flight\n",
-                 sender->dispatcher.losses.id, queue_used(&sender->queue), sender->queue.size,
-                 sender->queue.active);
-    pthread_mutex_unlock(&sender->lock);
-}
-
-/* Gives up what was queued between abort and join: nothing, unless the caller never aborted. */
-static void give_up_rest(struct sender *sender)
-{
-    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
-    sender_give_up(sender, queue_clear(&sender->queue), &why);
 }
 
 void sender_join(struct sender *sender)
@@ -481,7 +478,10 @@ void sender_free(struct sender *sender)
     if (!sender)
         return;
     sender_join(sender);
-    give_up_rest(sender);
+    /* What was queued between abort and join: nothing, unless the caller never aborted. */
+    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    give_up_gathered(sender, &why);
+    sender_give_up(sender, queue_clear(&sender->queue), &why);
     loss_log_release(&sender->dispatcher.losses);
     pthread_mutex_destroy(&sender->lock);
     pthread_cond_destroy(&sender->work);

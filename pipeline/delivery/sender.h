@@ -6,6 +6,7 @@
 #define PIPELINE_DELIVERY_SENDER_H
 
 #include "pipeline/component.h"
+#include "pipeline/delivery/loss_log.h"
 #include "pipeline/ticker.h"
 
 struct sender;
@@ -26,6 +27,12 @@ unsigned sender_takes(const struct sender *sender);
  * thread. */
 void sender_pass(struct sender *sender, const struct batch *batch);
 
+/* The places that a batch takes: 1, or what sending_queue.sizer counts of it. Any thread. */
+size_t sender_places(const struct sender *sender, const struct batch *batch);
+
+/* Whether the queue has so many places, used or not. Any thread. */
+bool sender_may_hold(const struct sender *sender, size_t places);
+
 /* Reserves places, all or none. Any thread. */
 bool sender_reserve(struct sender *sender, size_t places);
 void sender_release(struct sender *sender, size_t places);
@@ -33,7 +40,7 @@ void sender_release(struct sender *sender, size_t places);
 /* Counts a batch that found the queue full. Any thread. */
 void sender_count_full(struct sender *sender, const struct batch *batch);
 
-/* Queues a batch (referenced) for which a place was reserved. Any thread, never blocks. */
+/* Queues a batch (referenced) for which places were reserved. Any thread, never blocks. */
 void sender_put(struct sender *sender, struct batch *batch);
 
 /* From now on retries are cut short, and waiting clients are told to retry themselves. */
@@ -58,10 +65,10 @@ void sender_abort(struct sender *sender);
 /* Items queued or in flight at the time of the call. */
 uint64_t sender_pending(struct sender *sender);
 
-/* Requests of a signal that are queued or in flight; takes no lock. Any thread. */
+/* What of a signal is queued or in flight; takes no lock. Any thread. */
 struct sender_figures {
     uint64_t held;      /* places in use */
-    uint64_t in_flight; /* of these, taken by a worker or waiting for a retry */
+    uint64_t in_flight; /* requests that a worker took, or that wait for a retry */
 };
 struct sender_figures sender_figures(const struct sender *sender, enum signal signal);
 /* Places, shared by all signals; 0: sending_queue is off. */
@@ -70,6 +77,13 @@ uint64_t sender_capacity(const struct sender *sender);
 /* Sizes of requests that were to enter the queue, over all signals; at level detailed only. */
 const struct histogram *sender_enqueued_items(const struct sender *sender);
 const struct histogram *sender_enqueued_bytes(const struct sender *sender);
+
+/* How delivery goes. Any thread. */
+struct sender_state {
+    struct loss_log_state delivery;
+    uint64_t oldest_ns; /* how long the oldest request has been in the queue; 0: it is empty */
+};
+struct sender_state sender_state(struct sender *sender);
 
 /* Appends a line about the queue. */
 void sender_explain(struct sender *sender, struct bytes *out);

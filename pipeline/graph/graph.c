@@ -37,6 +37,16 @@ static void link_outlets(struct pipeline *pipeline)
         pipeline->outlets[i]->next = pipeline->outlets[i + 1];
 }
 
+/* Whether a processor of the pipeline keeps the data for later. */
+static bool is_taken_over(const struct pipeline *pipeline)
+{
+    const struct instance_list *processors = &pipeline->stages[COMPONENT_PROCESSOR];
+    bool taken_over = false;
+    for (size_t i = 0; i < processors->count; i++)
+        taken_over |= processors->items[i]->component->takes_over & SIGNAL_BIT(pipeline->signal);
+    return taken_over;
+}
+
 static bool make_outlets(struct pipeline *pipeline)
 {
     const struct instance_list *processors = &pipeline->stages[COMPONENT_PROCESSOR];
@@ -56,6 +66,7 @@ static bool make_outlets(struct pipeline *pipeline)
         pipeline->outlets[i + 1]->producer = processors->items[i]->meter;
     }
     link_outlets(pipeline);
+    pipeline->outlets[0]->taken_over = is_taken_over(pipeline);
     struct outlet *end = pipeline->outlets[processors->count];
     end->branches = branches;
     end->branch_count = exporters->count;
@@ -64,11 +75,12 @@ static bool make_outlets(struct pipeline *pipeline)
     return true;
 }
 
-static bool add_queue(struct intake *intake, struct sender *sender)
+static bool add_queue(struct intake *intake, struct sender *sender, bool taken_over)
 {
     for (size_t i = 0; i < intake->queue_count; i++)
         if (intake->queues[i].sender == sender) {
-            intake->queues[i].places++;
+            intake->queues[i].pipelines++;
+            intake->waits |= sender_waits(sender) && !taken_over;
             return true;
         }
     struct intake_queue *queues =
@@ -77,7 +89,7 @@ static bool add_queue(struct intake *intake, struct sender *sender)
         return false;
     intake->queues = queues;
     queues[intake->queue_count++] = (struct intake_queue){sender, 1};
-    intake->waits |= sender_waits(sender);
+    intake->waits |= sender_waits(sender) && !taken_over;
     intake->encodings |= sender_takes(sender);
     return true;
 }
@@ -92,7 +104,7 @@ static bool add_head(struct intake *intake, struct pipeline *pipeline)
     heads[intake->head_count++] = pipeline->outlets[0];
     const struct outlet *end = pipeline->outlets[pipeline->stages[COMPONENT_PROCESSOR].count];
     for (size_t i = 0; i < end->branch_count; i++)
-        if (!add_queue(intake, end->branches[i]))
+        if (!add_queue(intake, end->branches[i], pipeline->outlets[0]->taken_over))
             return false;
     return true;
 }
@@ -141,6 +153,17 @@ struct instance *graph_find(const struct graph *graph, enum component_kind kind,
             return instance;
     }
     return NULL;
+}
+
+unsigned graph_signals(const struct graph *graph, const struct instance *instance)
+{
+    unsigned signals = 0;
+    if (instance->component->kind == COMPONENT_EXTENSION)
+        return 0;
+    for (size_t i = 0; i < graph->pipeline_count; i++)
+        if (instance_list_has(&graph->pipelines[i].stages[instance->component->kind], instance))
+            signals |= SIGNAL_BIT(graph->pipelines[i].signal);
+    return signals;
 }
 
 struct pipeline *graph_pipeline(const struct graph *graph, const char *name)

@@ -27,6 +27,8 @@ struct outlet {
     struct outlet *next;
     struct sender **branches; /* the end: one per exporter */
     size_t branch_count;
+    bool taken_over; /* a pipeline's first: a processor keeps its data (takes_over), so that clients
+                        do not wait for its exporters */
 };
 
 struct pipeline {
@@ -39,7 +41,7 @@ struct pipeline {
 /* How many places one request needs in a downstream queue. */
 struct intake_queue {
     struct sender *sender;
-    size_t places;
+    size_t pipelines; /* that lead there */
 };
 
 struct intake {
@@ -52,7 +54,7 @@ struct intake {
     struct intake_queue *queues;
     size_t queue_count;
     bool waits; /* a downstream exporter has no queue (or wait_for_result), so clients wait for its
-                   answer */
+                   answer, unless a processor takes the data over on the way */
     unsigned encodings; /* accepted by at least one downstream exporter */
     struct budget *budget;
     struct journal *journal; /* NULL: none */
@@ -89,6 +91,9 @@ void graph_move_outlets(struct graph *from, struct graph *to);
 
 /* Returns the instance in use with this kind and id; NULL: none. */
 struct instance *graph_find(const struct graph *graph, enum component_kind kind, const char *id);
+
+/* SIGNAL_BITs of the pipelines that name an instance. */
+unsigned graph_signals(const struct graph *graph, const struct instance *instance);
 
 struct pipeline *graph_pipeline(const struct graph *graph, const char *name); /* NULL: none */
 

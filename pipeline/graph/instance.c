@@ -6,6 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *component_kind_name(enum component_kind kind)
+{
+    static const char *const kinds[COMPONENT_KINDS] = {
+        [COMPONENT_RECEIVER] = "receiver",
+        [COMPONENT_PROCESSOR] = "processor",
+        [COMPONENT_EXPORTER] = "exporter",
+        [COMPONENT_EXTENSION] = "extension",
+    };
+    return kinds[kind];
+}
+
 struct instance *instance_new(const struct component *component, const char *section_name,
                               const struct node *section)
 {
@@ -24,6 +35,7 @@ struct instance *instance_new(const struct component *component, const char *sec
         return NULL;
     }
     instance->env.id = instance->id;
+    instance->env.kind = component_kind_name(component->kind);
     instance->env.meter = instance->meter;
     instance->env.instance = instance;
     return instance;

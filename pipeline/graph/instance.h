@@ -23,6 +23,9 @@ struct instance {
     _Atomic bool closed;
 };
 
+/* "receiver", ... */
+const char *component_kind_name(enum component_kind kind);
+
 /* Makes an instance with a zeroed configuration. NULL: no memory. */
 struct instance *instance_new(const struct component *component, const char *section_name,
                               const struct node *section);

@@ -1,6 +1,7 @@
 /* The intake (pipeline/intake.h), and its steps for journaling.c (intake_run.h). */
 #include "pipeline/intake.h"
 
+#include "lib/base/clock.h"
 #include "lib/base/refusal.h"
 #include "pipeline/graph/intake_run.h"
 #include "pipeline/graph/journaling.h"
@@ -13,15 +14,21 @@ struct waiter {
     void *ctx;
 };
 
-static void release(struct intake *intake, size_t count)
+/* The places that a batch may take in a queue, where several pipelines may put it. */
+static size_t places_in(const struct intake_queue *queue, const struct batch *batch)
+{
+    return queue->pipelines * sender_places(queue->sender, batch);
+}
+
+static void release(struct intake *intake, const struct batch *batch, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        sender_release(intake->queues[i].sender, intake->queues[i].places);
+        sender_release(intake->queues[i].sender, places_in(&intake->queues[i], batch));
 }
 
 void intake_release(struct intake *intake, const struct batch *batch)
 {
-    release(intake, intake->queue_count);
+    release(intake, batch, intake->queue_count);
     budget_end_work(intake->budget, batch_work(batch));
 }
 
@@ -57,6 +64,14 @@ static void count_full(const struct intake *intake, const struct batch *batch)
         }
 }
 
+static struct outcome outcome_full(const struct intake *intake, struct sender *sender,
+                                   const struct batch *batch, const char *why)
+{
+    sender_count_full(sender, batch);
+    count_full(intake, batch);
+    return outcome_of(VERDICT_RETRY, CAUSE_FULL, "%s", why);
+}
+
 /* The processors may copy what they edit, so memory for that is reserved with the request. */
 struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
 {
@@ -66,12 +81,10 @@ struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
         return outcome_no_memory();
     }
     for (size_t i = 0; i < intake->queue_count; i++)
-        if (!sender_reserve(intake->queues[i].sender, intake->queues[i].places)) {
-            release(intake, i);
+        if (!sender_reserve(intake->queues[i].sender, places_in(&intake->queues[i], batch))) {
+            release(intake, batch, i);
             budget_end_work(intake->budget, work);
-            sender_count_full(intake->queues[i].sender, batch);
-            count_full(intake, batch);
-            return outcome_of(VERDICT_RETRY, CAUSE_FULL, "sending queue is full");
+            return outcome_full(intake, intake->queues[i].sender, batch, "sending queue is full");
         }
     budget_pledge(intake->budget, work);
     return OUTCOME_OK;
@@ -85,20 +98,29 @@ struct outcome intake_answer_of(const struct outcome *outcome)
     return answer;
 }
 
-struct outcome intake_run(struct intake *intake, struct batch *batch)
+/* As intake_run; a pipeline whose processor takes the data over gets the batch taken_over. */
+static struct outcome run_each(struct intake *intake, struct batch *batch, struct batch *taken_over)
 {
     char reason[REFUSAL_MAX];
-    (void)refusal_take(reason);
+    bool permanent;
+    (void)refusal_take(reason, &permanent);
     for (size_t i = 0; i < intake->head_count; i++) {
-        enum verdict verdict = outlet_push(intake->heads[i], batch);
+        enum verdict verdict =
+            outlet_push(intake->heads[i], intake->heads[i]->taken_over ? taken_over : batch);
         if (verdict == VERDICT_RETRY)
             return outcome_no_memory();
-        if (verdict == VERDICT_REJECT && refusal_take(reason))
-            return outcome_of(VERDICT_REJECT, CAUSE_UNAVAILABLE, "%s", reason);
+        if (verdict == VERDICT_REJECT && refusal_take(reason, &permanent))
+            return outcome_of(VERDICT_REJECT, permanent ? CAUSE_INVALID : CAUSE_UNAVAILABLE, "%s",
+                              reason);
         if (verdict == VERDICT_REJECT)
             return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "refused by a processor");
     }
     return OUTCOME_OK;
+}
+
+struct outcome intake_run(struct intake *intake, struct batch *batch)
+{
+    return run_each(intake, batch, batch);
 }
 
 static void intake_answer(void *ctx, const struct outcome *worst)
@@ -110,19 +132,36 @@ static void intake_answer(void *ctx, const struct outcome *worst)
     atomic_fetch_sub(&intake->pending, 1);
 }
 
-/* Answers when the last of the data is delivered or given up. False: no memory. */
+/* Returns what pipelines get whose processors take the data over: without the waiting client's
+ * receipt, unless the request would then be on no disk although there is a journal. NULL: no
+ * memory. */
+static struct batch *not_awaited(const struct intake *intake, struct batch *batch)
+{
+    bool some = false;
+    for (size_t i = 0; i < intake->head_count; i++)
+        some |= intake->heads[i]->taken_over;
+    return some && !intake->journal
+               ? batch_with_payload(batch, buffer_ref(batch->payload), batch->items)
+               : batch_ref(batch);
+}
+
+/* Answers when the last of the data is delivered, given up or taken over. False: no memory. */
 static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
     struct waiter *waiter = malloc(sizeof *waiter);
     struct receipt *receipt = waiter ? receipt_new(intake_answer, waiter) : NULL;
-    if (!receipt || !batch_add_receipt(batch, receipt)) {
+    struct batch *taken_over = receipt ? not_awaited(intake, batch) : NULL;
+    if (!taken_over || !batch_add_receipt(batch, receipt)) {
+        batch_unref(taken_over);
         free(receipt);
         free(waiter);
         return false;
     }
+    receipt_set_awaited(receipt);
     *waiter = (struct waiter){intake, done, ctx};
     atomic_fetch_add(&intake->pending, 1);
-    struct outcome outcome = intake_run(intake, batch);
+    struct outcome outcome = run_each(intake, batch, taken_over);
+    batch_unref(taken_over);
     outcome = intake_answer_of(&outcome);
     receipt_note(receipt, &outcome);
     receipt_unref(receipt);
@@ -134,10 +173,16 @@ static struct outcome outcome_no_pipeline(void)
     return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "no pipeline uses this receiver any more");
 }
 
+/* A batch from a log, which would come again for ever, may be larger than the queue. */
 static struct outcome intake_begin(struct intake *intake, const struct batch *batch)
 {
-    bool taken = intake->encodings & BATCH_BIT(batch->encoding);
-    return taken ? intake_reserve(intake, batch) : outcome_no_exporter(intake, batch);
+    if (!(intake->encodings & BATCH_BIT(batch->encoding)))
+        return outcome_no_exporter(intake, batch);
+    for (size_t i = 0; i < intake->queue_count && !batch->lane; i++)
+        if (!sender_may_hold(intake->queues[i].sender, places_in(&intake->queues[i], batch)))
+            return outcome_full(intake, intake->queues[i].sender, batch,
+                                "the request is larger than the sending queue");
+    return intake_reserve(intake, batch);
 }
 
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
@@ -152,6 +197,8 @@ void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *d
         return;
     }
     batch->admitted = true;
+    if (!batch->recorded)
+        batch->recorded = clock_wall(&clock_system);
     if (intake->journal && !intake->waits && !batch->lane) { /* a log keeps it already */
         journaling_accept(intake, batch, done, ctx);
         return;

@@ -1,7 +1,9 @@
 #include "pipeline/graph/journal_record.h"
 
 #include "lib/wire/proto/proto_write.h"
+#include "pipeline/client_info.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Field numbers: a later version may add some, but never changes a meaning. */
@@ -15,6 +17,9 @@ enum {
     RECORD_LABEL = 7, /* a message: name = 1, value = 2 */
     RECORD_PROFILE = 8,
     RECORD_OPAQUE = 9,
+    RECORD_ACCEPTED = 10, /* unix ns; 0 or missing: not known */
+    RECORD_CLIENT_ADDRESS = 11,
+    RECORD_CLIENT_HEADERS = 12, /* "name\0value\0" each */
     RECORD_PAYLOAD = 15,
 
     PROFILE_BY_INGEST = 1,
@@ -88,9 +93,16 @@ bool journal_record_begin(const struct batch *batch, const char *receiver, struc
     proto_write_number(&write, RECORD_SIGNAL, batch->signal);
     proto_write_number(&write, RECORD_ENCODING, batch->encoding);
     proto_write_number(&write, RECORD_ITEMS, batch->items);
+    proto_write_number(&write, RECORD_ACCEPTED, batch->recorded);
     if (batch->metadata) {
         journal_record_write_text(&write, RECORD_TENANT, batch->metadata->tenant);
         journal_record_write_text(&write, RECORD_AUTHORIZATION, batch->metadata->authorization);
+    }
+    if (batch->client) {
+        const struct client_info *client = batch->client;
+        journal_record_write_text(&write, RECORD_CLIENT_ADDRESS, client->address);
+        proto_write_bytes(&write, RECORD_CLIENT_HEADERS,
+                          (struct view){client->headers, client->size});
     }
     write_series(&write, batch->series);
     journal_record_write_profile(&write, batch->profile);
@@ -102,7 +114,8 @@ bool journal_record_begin(const struct batch *batch, const char *receiver, struc
 /* The fields found in a record. */
 struct record {
     struct view receiver, tenant, authorization, payload, profile, opaque;
-    uint64_t signal, encoding, items;
+    struct view client_address, client_headers;
+    uint64_t signal, encoding, items, accepted;
     size_t labels;
 };
 
@@ -110,7 +123,7 @@ struct record {
 static bool is_typed(const struct proto_field *field)
 {
     bool number = field->number == RECORD_SIGNAL || field->number == RECORD_ENCODING ||
-                  field->number == RECORD_ITEMS;
+                  field->number == RECORD_ITEMS || field->number == RECORD_ACCEPTED;
     return field->type == (number ? WIRE_VARINT : WIRE_LEN);
 }
 
@@ -141,6 +154,12 @@ static bool read_fields(struct view bytes, struct record *record)
         case RECORD_AUTHORIZATION:
             record->authorization = field.bytes;
             break;
+        case RECORD_CLIENT_ADDRESS:
+            record->client_address = field.bytes;
+            break;
+        case RECORD_CLIENT_HEADERS:
+            record->client_headers = field.bytes;
+            break;
         case RECORD_LABEL:
             record->labels++;
             break;
@@ -149,6 +168,9 @@ static bool read_fields(struct view bytes, struct record *record)
             break;
         case RECORD_OPAQUE:
             record->opaque = field.bytes;
+            break;
+        case RECORD_ACCEPTED:
+            record->accepted = field.value;
             break;
         case RECORD_PAYLOAD:
             record->payload = field.bytes;
@@ -159,18 +181,6 @@ static bool read_fields(struct view bytes, struct record *record)
     }
     return !scan.bad && record->signal < SIGNAL_COUNT && record->encoding <= BATCH_OPAQUE &&
            record->items <= UINT32_MAX && record->payload.data;
-}
-
-static struct view text_field(struct view message, uint32_t number)
-{
-    struct proto_field field;
-    return proto_find(message, number, WIRE_LEN, &field) ? field.bytes : (struct view){0};
-}
-
-static uint64_t number_field(struct view message, uint32_t number)
-{
-    struct proto_field field;
-    return proto_find(message, number, WIRE_VARINT, &field) ? field.value : 0;
 }
 
 /* Copies a text; NULL if it is empty. False: no memory. */
@@ -188,8 +198,8 @@ static bool journal_record_read_series(struct view bytes, size_t count, struct b
     size_t n = 0;
     while (labels && proto_scan_next(&scan, &field))
         if (field.number == RECORD_LABEL && field.type == WIRE_LEN)
-            labels[n++] = (struct series_label){text_field(field.bytes, LABEL_NAME),
-                                                text_field(field.bytes, LABEL_VALUE)};
+            labels[n++] = (struct series_label){proto_find_bytes(field.bytes, LABEL_NAME),
+                                                proto_find_bytes(field.bytes, LABEL_VALUE)};
     struct series *series = labels ? series_new(labels, n) : NULL;
     free(labels);
     if (series)
@@ -203,12 +213,12 @@ static bool journal_record_read_profile(struct view bytes, struct batch *batch)
     if (!origin)
         return false;
     batch_set_profile(batch, origin);
-    origin->by_ingest = number_field(bytes, PROFILE_BY_INGEST);
-    origin->from_ns = number_field(bytes, PROFILE_FROM);
-    origin->until_ns = number_field(bytes, PROFILE_UNTIL);
-    return journal_record_copy_text(text_field(bytes, PROFILE_CONFIG),
+    origin->by_ingest = proto_find_number(bytes, PROFILE_BY_INGEST);
+    origin->from_ns = proto_find_number(bytes, PROFILE_FROM);
+    origin->until_ns = proto_find_number(bytes, PROFILE_UNTIL);
+    return journal_record_copy_text(proto_find_bytes(bytes, PROFILE_CONFIG),
                                     &origin->sample_type_config) &&
-           journal_record_copy_text(text_field(bytes, PROFILE_SPY), &origin->spy_name);
+           journal_record_copy_text(proto_find_bytes(bytes, PROFILE_SPY), &origin->spy_name);
 }
 
 static bool read_opaque(struct view bytes, struct batch *batch)
@@ -217,8 +227,9 @@ static bool read_opaque(struct view bytes, struct batch *batch)
     if (!request)
         return false;
     bool copied =
-        journal_record_copy_text(text_field(bytes, OPAQUE_QUERY), &request->query) &&
-        journal_record_copy_text(text_field(bytes, OPAQUE_CONTENT_TYPE), &request->content_type);
+        journal_record_copy_text(proto_find_bytes(bytes, OPAQUE_QUERY), &request->query) &&
+        journal_record_copy_text(proto_find_bytes(bytes, OPAQUE_CONTENT_TYPE),
+                                 &request->content_type);
     batch_set_opaque(batch, request);
     /* The limit may have been higher when the request was accepted. */
     if (budget_never_fits(batch->payload->budget, batch_work(batch)))
@@ -226,12 +237,23 @@ static bool read_opaque(struct view bytes, struct batch *batch)
     return copied;
 }
 
+static bool read_client(const struct record *record, struct batch *batch)
+{
+    char address[PEER_TEXT];
+    if (!record->client_address.data && !record->client_headers.data)
+        return true;
+    snprintf(address, sizeof address, "%.*s", VIEW_ARG(record->client_address));
+    batch_set_client(batch, client_info_new(address, record->client_headers));
+    return batch->client;
+}
+
 static bool journal_record_fill(struct view bytes, const struct record *record, struct batch *batch)
 {
     bool failed = false;
+    batch->recorded = record->accepted;
     if (record->tenant.data || record->authorization.data)
         batch_set_metadata(batch, metadata_new(record->tenant, record->authorization, &failed));
-    return !failed &&
+    return !failed && read_client(record, batch) &&
            ((record->labels == 0 && record->encoding != BATCH_PPROF) ||
             journal_record_read_series(bytes, record->labels, batch)) &&
            (!record->profile.data || journal_record_read_profile(record->profile, batch)) &&

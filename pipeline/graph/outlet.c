@@ -5,18 +5,19 @@
 #include "pipeline/batch_pass.h"
 #include "pipeline/graph/graph.h"
 
-static size_t reserve_branches(const struct outlet *end)
+static size_t reserve_branches(const struct outlet *end, const struct batch *batch)
 {
     size_t reserved = 0;
-    while (reserved < end->branch_count && sender_reserve(end->branches[reserved], 1))
+    while (reserved < end->branch_count &&
+           sender_reserve(end->branches[reserved], sender_places(end->branches[reserved], batch)))
         reserved++;
     return reserved;
 }
 
-static void release_branches(const struct outlet *end, size_t count)
+static void release_branches(const struct outlet *end, const struct batch *batch, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        sender_release(end->branches[i], 1);
+        sender_release(end->branches[i], sender_places(end->branches[i], batch));
 }
 
 static void outlet_put(struct sender *branch, struct batch *batch)
@@ -31,11 +32,11 @@ static enum verdict fan_out(const struct outlet *end, struct batch *batch)
 {
     if (batch->ids_only)
         return VERDICT_OK;
-    size_t reserved = batch->admitted ? 0 : reserve_branches(end);
+    size_t reserved = batch->admitted ? 0 : reserve_branches(end, batch);
     bool taken = batch->admitted || reserved == end->branch_count;
     for (size_t i = 0; taken && i < end->branch_count; i++)
         outlet_put(end->branches[i], batch);
-    release_branches(end, reserved);
+    release_branches(end, batch, reserved);
     return taken ? VERDICT_OK : VERDICT_RETRY;
 }
 
@@ -61,16 +62,14 @@ static bool make_step(const struct instance *processor, const struct batch *batc
            component->step(processor->self, batch, step);
 }
 
-/* The processors from this outlet on whose steps join. None: its processor is no step. Durations
- * are those of single processors, so these run alone. */
+/* The processors from this outlet on whose steps join. None: its processor is no step. */
 static void find_chain(struct outlet *outlet, const struct batch *batch, struct chain *chain)
 {
-    bool alone = metric_wanted(METRIC_DETAILED);
     chain->count = 0;
     for (chain->next = outlet; outlet->processor; outlet = chain->next) {
         struct pass_step *step = &chain->steps[chain->count];
         if (outlet->processor->closed || !make_step(outlet->processor, batch, step) ||
-            (chain->count && (alone || !pass_joins(chain->steps, chain->count, step))))
+            (chain->count && !pass_joins(chain->steps, chain->count, step)))
             return;
         chain->processors[chain->count] = outlet->processor;
         chain->producers[chain->count++] = outlet->producer;
@@ -116,14 +115,32 @@ static enum verdict run(struct chain *chain, struct outlet *outlet, struct batch
                : component_consume(processor->component, processor->self, batch, outlet->next);
 }
 
+/* The time of a shared pass, walk included, counts for each processor by its part of what was
+ * sampled of their steps. */
+static void share_duration(const struct chain *chain, enum signal signal, uint64_t taken)
+{
+    double sum = 0, count = (double)chain->count;
+    for (size_t i = 0; i < chain->count; i++)
+        sum += (double)chain->steps[i].sampled_ns;
+    for (size_t i = 0; i < chain->count; i++) {
+        double part = sum > 0 ? (double)chain->steps[i].sampled_ns / sum : 1 / count;
+        histogram_add(&chain->processors[i]->durations[signal], &histogram_durations,
+                      (uint64_t)((double)taken * part));
+    }
+}
+
 static enum verdict timed(struct chain *chain, struct outlet *outlet, struct batch *batch)
 {
     uint64_t before = downstream, began = clock_mono(&clock_system);
     downstream = 0;
+    chain->steps->timed = true;
     enum verdict verdict = run(chain, outlet, batch);
     uint64_t taken = clock_mono(&clock_system) - began;
-    histogram_add(&outlet->processor->durations[batch->signal], &histogram_durations,
-                  taken - downstream);
+    if (chain->count > 1)
+        share_duration(chain, batch->signal, taken - downstream);
+    else
+        histogram_add(&outlet->processor->durations[batch->signal], &histogram_durations,
+                      taken - downstream);
     downstream = before + taken;
     return verdict;
 }

@@ -6,29 +6,34 @@
 
 #include <stdio.h>
 
-static bool asks(const struct graph *graph, const struct instance *exporter, enum signal signal)
+static bool has_signal(const struct graph *graph, const struct instance *instance,
+                       enum signal signal)
 {
     for (size_t i = 0; i < graph->pipeline_count; i++)
         if (graph->pipelines[i].signal == signal &&
-            instance_list_has(&graph->pipelines[i].stages[COMPONENT_EXPORTER], exporter))
+            instance_list_has(&graph->pipelines[i].stages[instance->component->kind], instance))
             return true;
     return false;
 }
 
-static void probe(const struct instance *exporter, enum signal signal, struct problems *problems,
+static void probe(const struct instance *instance, enum signal signal, struct problems *problems,
                   FILE *out)
 {
+    bool receives = instance->component->kind == COMPONENT_RECEIVER;
     struct probe_result result;
     char path[512];
-    bool good = exporter->component->probe(exporter->self, signal, &result);
-    snprintf(path, sizeof path, "%.300s.%.200s", exporter->path, result.key);
-    const struct node *node = node_nearest(exporter->section, result.key);
-    if (good)
-        fprintf(out, "%s: %s are accepted by %s\n", exporter->path, signal_name(signal),
-                result.where);
-    else
-        problems_add(problems, node ? node : exporter->section, path, "%s to %s: %s",
-                     signal_name(signal), result.where, result.text);
+    bool good = instance->component->probe(instance->self, signal, &result);
+    snprintf(path, sizeof path, "%.300s.%.200s", instance->path, result.key);
+    const struct node *node = node_nearest(instance->section, result.key);
+    if (!good) {
+        problems_add(problems, node ? node : instance->section, path, "%s %s %s: %s",
+                     signal_name(signal), receives ? "from" : "to", result.where, result.text);
+        return;
+    }
+    fprintf(out, "%s: %s %s %s\n", instance->path, signal_name(signal),
+            receives ? "can be read from" : "are accepted by", result.where);
+    if (*result.text)
+        fprintf(out, "%s: warning: %s\n", instance->path, result.text);
 }
 
 /* Authenticators are extensions that open only files. */
@@ -60,12 +65,12 @@ bool runtime_check(struct runtime *runtime, struct problems *problems, FILE *out
     bool opened = problems->count == before;
     for (size_t i = 0; opened && i < instances->count; i++) {
         const struct instance *instance = instances->items[i];
-        if (!instance->used || instance->component->kind != COMPONENT_EXPORTER)
+        if (!instance->used)
             continue;
-        if (!instance->component->probe)
+        if (!instance->component->probe && instance->component->kind == COMPONENT_EXPORTER)
             fprintf(out, "%s: has no backend\n", instance->path);
         for (int s = 0; instance->component->probe && s < SIGNAL_COUNT; s++)
-            if (asks(&runtime->graph, instance, (enum signal)s))
+            if (has_signal(&runtime->graph, instance, (enum signal)s))
                 probe(instance, (enum signal)s, problems, out);
     }
     const struct telemetry_options telemetry = {.settings = &runtime->service.telemetry,

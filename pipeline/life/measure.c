@@ -40,11 +40,7 @@ static void measure_process(struct runtime *runtime, struct metrics *metrics)
 
 static void measure_own(const struct instance *instance, struct metrics *metrics)
 {
-    static const char *const kinds[COMPONENT_KINDS] = {[COMPONENT_RECEIVER] = "receiver",
-                                                       [COMPONENT_PROCESSOR] = "processor",
-                                                       [COMPONENT_EXPORTER] = "exporter",
-                                                       [COMPONENT_EXTENSION] = "extension"};
-    metrics_scope(metrics, kinds[instance->component->kind], instance->id);
+    metrics_scope(metrics, component_kind_name(instance->component->kind), instance->id);
     metrics_add_fields(metrics, instance->component->metrics, instance->self);
     if (instance->component->measure)
         instance->component->measure(instance->self, metrics);

@@ -6,13 +6,6 @@
 
 enum { MAX_TYPE_LENGTH = 63 };
 
-static const char *const kinds[COMPONENT_KINDS] = {
-    [COMPONENT_RECEIVER] = "receiver",
-    [COMPONENT_PROCESSOR] = "processor",
-    [COMPONENT_EXPORTER] = "exporter",
-    [COMPONENT_EXTENSION] = "extension",
-};
-
 static const char *const sections[COMPONENT_KINDS] = {
     [COMPONENT_RECEIVER] = "receivers",
     [COMPONENT_PROCESSOR] = "processors",
@@ -23,11 +16,6 @@ static const char *const sections[COMPONENT_KINDS] = {
 const char *plan_section(enum component_kind kind)
 {
     return sections[kind];
-}
-
-const char *plan_kind(enum component_kind kind)
-{
-    return kinds[kind];
 }
 
 static void check_top(const struct node *root, struct problems *problems)
@@ -98,7 +86,7 @@ static void plan_kind_section(const struct node *root, enum component_kind kind,
         problems_add(problems, section, sections[kind], "expected a map from ids to settings");
     else if (empty && (kind == COMPONENT_RECEIVER || kind == COMPONENT_EXPORTER))
         problems_add(problems, section ? section : root, sections[kind],
-                     "no %s configuration specified in config", kinds[kind]);
+                     "no %s configuration specified in config", component_kind_name(kind));
     for (size_t i = 0; !empty && section->kind == NODE_MAP && i < section->count; i++)
         plan_instance(kind, section->items[i], graph, problems);
 }
@@ -123,7 +111,7 @@ struct instance *plan_resolve(const struct node *root, const struct graph *graph
     }
     if (!node_get(node_get(root, sections[kind]), id) && !is_connector(root, kind, id))
         problems_add(problems, place, path, "references %s \"%s\" which is not configured",
-                     kinds[kind], id);
+                     component_kind_name(kind), id);
     return NULL;
 }
 

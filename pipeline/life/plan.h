@@ -11,8 +11,6 @@ bool plan_read(const struct node *root, struct graph *graph, struct service_sett
 
 /* The names of the sections: "receivers", ... */
 const char *plan_section(enum component_kind kind);
-/* "receiver", ... */
-const char *plan_kind(enum component_kind kind);
 
 /* Reports an unknown type: for one of the Collector's, names what replaces it here; else suggests
  * the known type with the most similar spelling. */

@@ -42,15 +42,15 @@ static void add_stage(const struct planning *plan, struct pipeline *pipeline,
     struct instance_list *stage = &pipeline->stages[kind];
     if (instance_list_has(stage, instance)) {
         problems_add(plan->problems, place, plan->path, "references %s \"%s\" multiple times",
-                     plan_kind(kind), instance->id);
+                     component_kind_name(kind), instance->id);
         return;
     }
     if (!(instance->component->signals & SIGNAL_BIT(pipeline->signal))) {
         char words[64];
         signal_words(instance->component->signals, words, sizeof words);
         problems_add(plan->problems, place, plan->path,
-                     "%s \"%s\" does not support %s, it supports %s", plan_kind(kind), instance->id,
-                     signal_name(pipeline->signal), words);
+                     "%s \"%s\" does not support %s, it supports %s", component_kind_name(kind),
+                     instance->id, signal_name(pipeline->signal), words);
         return;
     }
     instance->used = true;
@@ -65,7 +65,7 @@ static void plan_stage(const struct planning *plan, struct pipeline *pipeline,
     bool empty = !node || node->kind == NODE_NULL || (node->kind == NODE_LIST && node->count == 0);
     if (empty && kind != COMPONENT_PROCESSOR && plan->node->kind != NODE_SCALAR)
         problems_add(plan->problems, node ? node : plan->node, plan->path,
-                     "must have at least one %s", plan_kind(kind));
+                     "must have at least one %s", component_kind_name(kind));
     for (size_t i = 0; i < ids->count; i++) {
         const struct node place = plan_entry(node, ids, i);
         struct instance *instance =
@@ -158,18 +158,6 @@ static void plan_pipeline(struct planning *plan)
     plan_stages(plan, pipeline);
 }
 
-/* The signals of the pipelines that name an instance. */
-static unsigned signals_of(const struct graph *graph, const struct instance *instance)
-{
-    unsigned signals = 0;
-    for (size_t i = 0; i < graph->pipeline_count; i++) {
-        const struct pipeline *pipeline = &graph->pipelines[i];
-        if (instance_list_has(&pipeline->stages[instance->component->kind], instance))
-            signals |= SIGNAL_BIT(pipeline->signal);
-    }
-    return signals;
-}
-
 static void check_places(const struct graph *graph, struct problems *problems)
 {
     for (size_t i = 0; i < graph->instances.count; i++) {
@@ -179,7 +167,7 @@ static void check_places(const struct graph *graph, struct problems *problems)
             continue;
         bool severe = false;
         const char *wrong =
-            component->misplaced(instance->self, signals_of(graph, instance), &severe);
+            component->misplaced(instance->self, graph_signals(graph, instance), &severe);
         if (wrong && component->misplaced_refused)
             problems_add(problems, instance->section, instance->path, "%s", wrong);
         else if (wrong)

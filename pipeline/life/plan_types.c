@@ -164,7 +164,7 @@ void plan_unknown_type(enum component_kind kind, const char *type, const struct 
     enum component_kind other = other_kind(type);
     if (instead)
         problems_add(problems, node, path, "spanlink has no %s \"%s\"; instead: %s",
-                     plan_kind(kind), type, instead);
+                     component_kind_name(kind), type, instead);
     else if (other != COMPONENT_KINDS)
         problems_add(problems, node, path, "\"%s\" belongs under %s", type, plan_section(other));
     else

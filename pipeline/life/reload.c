@@ -12,6 +12,7 @@
 #include "pipeline/telemetry/logs.h"
 
 #include "lib/base/log.h"
+#include "lib/base/redact.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,15 +52,6 @@ static bool keeps_outlets(const struct reload *reload, const struct instance *ol
     return true;
 }
 
-static unsigned signals_of(const struct graph *graph, const struct instance *receiver)
-{
-    unsigned signals = 0;
-    for (size_t i = 0; i < graph->pipeline_count; i++)
-        if (instance_list_has(&graph->pipelines[i].stages[COMPONENT_RECEIVER], receiver))
-            signals |= SIGNAL_BIT(graph->pipelines[i].signal);
-    return signals;
-}
-
 static bool stays(const struct reload *reload, const struct instance *old,
                   const struct instance *fresh)
 {
@@ -68,7 +60,7 @@ static bool stays(const struct reload *reload, const struct instance *old,
         return false;
     switch (old->component->kind) {
     case COMPONENT_RECEIVER:
-        return signals_of(&reload->runtime->graph, old) == signals_of(reload->next, fresh);
+        return graph_signals(&reload->runtime->graph, old) == graph_signals(reload->next, fresh);
     case COMPONENT_PROCESSOR:
         return keeps_outlets(reload, old, fresh);
     case COMPONENT_EXPORTER:
@@ -442,23 +434,42 @@ static enum reload_result reload_run(struct reload *reload)
     return opened ? RELOAD_DONE : RELOAD_FAILED;
 }
 
-static enum reload_result counted(struct runtime *runtime, enum reload_result result)
+static enum reload_result counted(struct runtime *runtime, enum reload_result result,
+                                  const struct problems *problems)
 {
+    struct runtime_refusal refused = {0};
+    if (result == RELOAD_FAILED) {
+        refused.at = clock_wall(runtime->clock);
+        redact_copy(problems->count ? problems->lines[0] : "", refused.error, sizeof refused.error);
+    }
     atomic_fetch_add(&runtime->reloads[result], 1);
+    pthread_mutex_lock(&runtime->lock);
+    runtime->refused = refused;
+    pthread_mutex_unlock(&runtime->lock);
     return result;
+}
+
+struct runtime_refusal runtime_refused_reload(struct runtime *runtime)
+{
+    pthread_mutex_lock(&runtime->lock);
+    struct runtime_refusal refused = runtime->refused;
+    pthread_mutex_unlock(&runtime->lock);
+    return refused;
 }
 
 enum reload_result runtime_reload(struct runtime *runtime, const struct settings *settings,
                                   struct problems *problems)
 {
-    struct reload reload = {
-        .runtime = runtime, .root = settings_root(settings), .problems = problems};
+    struct reload reload = {.runtime = runtime, .problems = problems};
+    if (!settings)
+        return counted(runtime, RELOAD_FAILED, problems);
+    reload.root = settings_root(settings);
     if (node_equal(runtime->root, reload.root))
-        return counted(runtime, RELOAD_SAME);
+        return counted(runtime, RELOAD_SAME, problems);
     reload.retirement = calloc(1, sizeof *reload.retirement);
     if (!reload.retirement) {
         problems_add(problems, NULL, NULL, "out of memory");
-        return counted(runtime, RELOAD_FAILED);
+        return counted(runtime, RELOAD_FAILED, problems);
     }
     reload.next = &reload.retirement->graph;
     retired_hold(&runtime->retired);
@@ -467,5 +478,5 @@ enum reload_result runtime_reload(struct runtime *runtime, const struct settings
     if (reload.retirement)
         retired_begin(runtime, reload.retirement, runtime->service.shutdown_timeout);
     service_release(&reload.service);
-    return counted(runtime, result);
+    return counted(runtime, result, problems);
 }

@@ -1,7 +1,10 @@
 /* The running graph, in rows. */
 #include "pipeline/life/runtime.h"
 
+#include "lib/base/redact.h"
 #include "pipeline/life/runtime_state.h"
+
+#include <stdio.h>
 
 static void join(const struct instance_list *list, struct bytes *out)
 {
@@ -22,12 +25,39 @@ static void visit_pipeline(const struct pipeline *pipeline, struct bytes text[CO
     visit(ctx, &row);
 }
 
+void runtime_row_places(const struct runtime_row *row, place_visit_fn *visit, void *ctx)
+{
+    if (row->instance && row->instance->component->places)
+        row->instance->component->places(row->instance->self, visit, ctx);
+}
+
+bool runtime_row_url(const struct runtime_row *row, int signal, char *out, size_t size)
+{
+    const struct instance *instance = row->instance;
+    const char *url = instance && instance->component->url && instance->opened
+                          ? instance->component->url(instance->self, (enum signal)signal)
+                          : NULL;
+    if (url)
+        redact_copy(url, out, size);
+    return url;
+}
+
+bool runtime_row_delivery(const struct runtime_row *row, struct runtime_delivery *out)
+{
+    if (!row->instance || !row->instance->sender)
+        return false;
+    const struct sender_state state = sender_state(row->instance->sender);
+    *out = (struct runtime_delivery){.failing_since = state.delivery.failing_since,
+                                     .failed = state.delivery.failed,
+                                     .succeeded = state.delivery.succeeded,
+                                     .slow_ns = state.delivery.slow_ns,
+                                     .oldest_ns = state.oldest_ns};
+    snprintf(out->error, sizeof out->error, "%s", state.delivery.error);
+    return true;
+}
+
 void runtime_rows(struct runtime *runtime, runtime_visit_fn *visit, void *ctx)
 {
-    static const char *const kinds[COMPONENT_KINDS] = {[COMPONENT_RECEIVER] = "receiver",
-                                                       [COMPONENT_PROCESSOR] = "processor",
-                                                       [COMPONENT_EXPORTER] = "exporter",
-                                                       [COMPONENT_EXTENSION] = "extension"};
     enum { TEXT_MAX = 1 << 16 };
     struct bytes text[COMPONENT_EXTENSION];
     const struct graph *graph = &runtime->graph;
@@ -38,7 +68,11 @@ void runtime_rows(struct runtime *runtime, runtime_visit_fn *visit, void *ctx)
         visit_pipeline(&graph->pipelines[i], text, visit, ctx);
     for (size_t i = 0; i < graph->instances.count; i++) {
         const struct instance *instance = graph->instances.items[i];
-        const struct runtime_row row = {instance->id, kinds[instance->component->kind], {0}};
+        const struct runtime_row row = {instance->id,
+                                        component_kind_name(instance->component->kind),
+                                        {0},
+                                        instance,
+                                        graph_signals(graph, instance)};
         if (instance->used)
             visit(ctx, &row);
     }

@@ -7,6 +7,7 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/clock.h"
+#include "lib/base/place.h"
 #include "lib/settings/load.h"
 
 struct runtime;
@@ -39,7 +40,8 @@ enum reload_result {
     RELOAD_FAILED /* problems say why; everything continues as before */
 };
 
-/* Switches to other settings while data flow. RELOAD_DONE: the new settings must outlive the next
+/* Switches to other settings while data flow. settings NULL: they could not be read, and problems
+ * say why; that counts as a failed reload. RELOAD_DONE: the new settings must outlive the next
  * reload that is done, and the old ones are no longer used. Instances whose section is the same
  * stay open with all that they hold; the others are opened beside the old ones and replace them.
  * What the old ones hold is handed on, and their queues pass to exporters of the same id; the rest
@@ -47,6 +49,13 @@ enum reload_result {
  * stops. */
 enum reload_result runtime_reload(struct runtime *runtime, const struct settings *settings,
                                   struct problems *problems);
+
+/* Why the last reload failed; `at` is 0 once one has succeeded. Any thread. */
+struct runtime_refusal {
+    uint64_t at;     /* wall, ns */
+    char error[512]; /* the first problem, redacted */
+};
+struct runtime_refusal runtime_refused_reload(struct runtime *runtime);
 
 /* True from a complete start until leave or stop; health_check answers with it. */
 bool runtime_ready(const struct runtime *runtime);
@@ -89,14 +98,35 @@ struct runtime_default {
 typedef void runtime_default_fn(void *ctx, const struct runtime_default *found);
 void runtime_defaults(struct runtime *runtime, runtime_default_fn *visit, void *ctx);
 
+struct instance;
+
 /* One row of the running graph: a pipeline with its parts, or an instance in use. The texts are
  * valid during visit. */
 struct runtime_row {
     const char *name;     /* "traces/2", "otlp" */
     const char *kind;     /* "receiver" ...; NULL: a pipeline */
     const char *parts[3]; /* a pipeline's receivers, processors and exporters, ", " between them */
+    const struct instance *instance; /* NULL: a pipeline */
+    unsigned signals;                /* SIGNAL_BITs of the pipelines that an instance is in */
 };
 typedef void runtime_visit_fn(void *ctx, const struct runtime_row *row);
+
+/* Calls visit for each address that the row's component listens on or sends to. Only while the row
+ * is visited. */
+void runtime_row_places(const struct runtime_row *row, place_visit_fn *visit, void *ctx);
+
+/* Times are wall, ns; 0: never. */
+struct runtime_delivery {
+    uint64_t failing_since;     /* of the first attempt that failed since one succeeded */
+    uint64_t failed, succeeded; /* the last attempt that did */
+    uint64_t slow_ns;           /* what the last request took, if that is long and others waited */
+    uint64_t oldest_ns;         /* how long the oldest request has been in the queue */
+    char error[256];            /* of the last attempt that failed, redacted; "": none has */
+};
+/* Only while the row is visited. The redacted URL that its exporter sends a signal to, and how
+ * delivery goes. False: it has none, or the row is no exporter. */
+bool runtime_row_url(const struct runtime_row *row, int signal, char *out, size_t size);
+bool runtime_row_delivery(const struct runtime_row *row, struct runtime_delivery *out);
 
 /* Calls visit for each pipeline, then for each instance in use, in the order of the configuration.
  * Any thread. */

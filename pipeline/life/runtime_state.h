@@ -27,6 +27,7 @@ struct runtime {
     struct retired retired;
     struct telemetry *telemetry; /* used by the thread that starts, reloads and stops */
     _Atomic uint64_t reloads[RELOAD_FAILED + 1]; /* by enum reload_result */
+    struct runtime_refusal refused;              /* under lock */
     pthread_mutex_t lock; /* held while phase or graph changes, while runtime_explain runs, and
                            * while a sender is freed */
     _Atomic int phase;

@@ -129,10 +129,11 @@ static by_signal enqueue_failed = OF_SIGNALS("otelcol_exporter_enqueue_failed", 
                                              METRIC_BASIC, "for which the queue had no place.");
 static const struct metric queue_size =
     METRIC_ROW("otelcol_exporter_queue_size", METRIC_GAUGE, METRIC_BASIC, "{requests}",
-               "Requests in the queue, those that are being sent included.");
+               "Requests in the queue, those that are being sent included; or their items or "
+               "bytes, by sending_queue.sizer.");
 static const struct metric queue_capacity =
     METRIC_ROW("otelcol_exporter_queue_capacity", METRIC_GAUGE, METRIC_BASIC, "{requests}",
-               "Places of the queue, which all data types share.");
+               "Size of the queue, which all data types share, in the same unit.");
 static const struct metric in_flight =
     METRIC_ROW("otelcol_exporter_in_flight_requests", METRIC_GAUGE, METRIC_BASIC, "{requests}",
                "Requests that are being sent or wait for a retry.");
@@ -277,10 +278,7 @@ static void measure_queue(const struct instance *exporter, int signal, struct me
 static void measure_exporter(const struct instance *exporter, const struct graph *graph,
                              struct metrics *metrics)
 {
-    unsigned signals = 0;
-    for (size_t i = 0; i < graph->pipeline_count; i++)
-        if (instance_list_has(&graph->pipelines[i].stages[COMPONENT_EXPORTER], exporter))
-            signals |= SIGNAL_BIT(graph->pipelines[i].signal);
+    unsigned signals = graph_signals(graph, exporter);
     for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
         if (!(signals & SIGNAL_BIT(signal)))
             continue;
@@ -318,12 +316,8 @@ static void measure_dropped(const struct instance *instance, struct metrics *met
 void instance_measure(const struct instance *instance, const struct graph *graph,
                       struct metrics *metrics)
 {
-    static const char *const kinds[COMPONENT_KINDS] = {[COMPONENT_RECEIVER] = "receiver",
-                                                       [COMPONENT_PROCESSOR] = "processor",
-                                                       [COMPONENT_EXPORTER] = "exporter",
-                                                       [COMPONENT_EXTENSION] = "extension"};
     enum component_kind kind = instance->component->kind;
-    metrics_scope(metrics, kinds[kind], instance->id);
+    metrics_scope(metrics, component_kind_name(kind), instance->id);
     if (kind == COMPONENT_RECEIVER)
         measure_receiver(instance, metrics);
     else if (kind == COMPONENT_PROCESSOR)

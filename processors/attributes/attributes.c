@@ -2,6 +2,7 @@
 #include "lib/attributes/actions.h"
 #include "lib/attributes/match.h"
 #include "pipeline/batch_pass.h"
+#include "pipeline/client_info.h"
 #include "pipeline/component.h"
 
 #include <stdio.h>
@@ -12,7 +13,9 @@ struct attributes_processor {
     bool includes, excludes;
     struct key_groups list; /* struct action_settings */
     struct actions *actions;
+    bool reads_context;
     struct match *include_match, *exclude_match; /* NULL: none */
+    struct key_sieve sieves[EDIT_LEVELS];
 };
 
 static const struct key attributes_keys[] = {
@@ -55,19 +58,16 @@ static bool attributes_open(void *instance, const struct env *env, char *error, 
     struct attributes_processor *self = instance;
     (void)env;
     self->actions = actions_new(&self->list, error, error_size);
+    for (int level = EDIT_ITEM; self->actions && level < EDIT_LEVELS; level++)
+        actions_sieve(self->actions, &self->sieves[level]);
     if (self->actions && self->includes)
         self->include_match = match_new(&self->include, error, error_size);
     if (self->actions && self->excludes)
         self->exclude_match = match_new(&self->exclude, error, error_size);
+    if (self->actions && actions_read_context(self->actions))
+        client_info_want(self->reads_context = true);
     return self->actions && (!self->includes || self->include_match) &&
            (!self->excludes || self->exclude_match);
-}
-
-static struct action_context context_of(const struct metadata *metadata)
-{
-    if (!metadata)
-        return (struct action_context){0};
-    return (struct action_context){metadata->tenant, metadata->authorization};
 }
 
 static enum edit_verdict attributes_run(const struct pass_step *step, struct request_edit *at,
@@ -78,24 +78,30 @@ static enum edit_verdict attributes_run(const struct pass_step *step, struct req
                                (self->exclude_match && match_excludes(self->exclude_match, at))))
         return EDIT_SKIP;
     if (level == EDIT_POINT || at->signal != SIGNAL_METRICS) {
-        const struct action_context context = context_of(step->batch->metadata);
-        actions_run(self->actions, &context, record_attributes(&at->records[level]));
+        struct request_context context = {0};
+        if (self->reads_context)
+            context = batch_context(step->batch);
+        actions_run(self->actions, &context, record_sought(&at->records[level]));
     }
     return EDIT_KEEP;
 }
 
 static bool attributes_step(void *instance, const struct batch *batch, struct pass_step *step)
 {
-    (void)instance;
+    const struct attributes_processor *self = instance;
     step->levels =
         EDIT_BIT(EDIT_ITEM) | (batch->signal == SIGNAL_METRICS ? EDIT_BIT(EDIT_POINT) : 0);
     step->run = attributes_run;
+    if (!self->includes && !self->excludes)
+        step->sieves = self->sieves;
     return true;
 }
 
 static void attributes_close(void *instance)
 {
     struct attributes_processor *self = instance;
+    if (self->reads_context)
+        client_info_want(self->reads_context = false);
     actions_free(self->actions);
     match_free(self->include_match);
     match_free(self->exclude_match);

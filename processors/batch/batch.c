@@ -1,6 +1,7 @@
 /* Collects small requests into larger ones, by number of items and by time; only data of one
  * pipeline and tenant are combined. OTLP requests are merged by concatenation. */
 #include "pipeline/component.h"
+#include "pipeline/gathering.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,10 +18,7 @@ struct group {
     struct group *next;
     struct outlet *outlet;
     uint64_t due;
-    uint64_t items;
-    size_t bytes;
-    struct batch **batches;
-    size_t count;
+    struct gathering requests;
 };
 
 /* A merged batch that a full queue has not taken yet. */
@@ -91,38 +89,8 @@ static bool batch_open(void *instance, const struct env *env, char *error, size_
 
 static void free_group(struct group *group)
 {
-    for (size_t i = 0; i < group->count; i++)
-        batch_unref(group->batches[i]);
-    free(group->batches);
+    gathering_release(&group->requests);
     free(group);
-}
-
-static struct buffer *concatenate(const struct group *group, struct budget *budget)
-{
-    struct buffer **payloads = malloc(group->count * sizeof(struct buffer *));
-    for (size_t i = 0; payloads && i < group->count; i++)
-        payloads[i] = group->batches[i]->payload;
-    struct buffer *joined = payloads ? buffer_join(payloads, group->count) : NULL;
-    free(payloads);
-    if (joined)
-        budget_pledge(budget, joined->size); /* sending it may take as much */
-    return joined;
-}
-
-/* NULL: no memory; the requests can be sent as they are. */
-static struct batch *merge(const struct group *group, struct budget *budget)
-{
-    const struct batch *first = group->batches[0];
-    struct buffer *payload =
-        group->count == 1 ? buffer_ref(first->payload) : concatenate(group, budget);
-    struct batch *merged =
-        payload ? batch_with_payload(first, payload, (uint32_t)group->items) : NULL;
-    for (size_t i = 1; merged && i < group->count; i++)
-        if (!batch_add_receipts(merged, group->batches[i])) {
-            batch_unref(merged);
-            merged = NULL;
-        }
-    return merged;
 }
 
 static void count(struct histogram *histogram, const struct histogram_bounds *bounds, uint64_t n)
@@ -198,13 +166,13 @@ static void push_or_keep(struct batcher *self, struct outlet *outlet, struct bat
 /* Merges a group (taken over) and hands it on. admitted: a place is reserved for it. */
 static void flush(struct batcher *self, struct group *group, bool admitted)
 {
-    struct batch *merged = merge(group, self->env->budget);
+    struct batch *merged = gathering_merge(&group->requests, self->env->budget);
     if (merged) {
         merged->admitted = admitted;
         push_or_keep(self, group->outlet, merged);
     }
-    for (size_t i = 0; !merged && i < group->count; i++)
-        push_or_keep(self, group->outlet, batch_ref(group->batches[i]));
+    for (size_t i = 0; !merged && i < group->requests.count; i++)
+        push_or_keep(self, group->outlet, batch_ref(group->requests.batches[i]));
     free_group(group);
 }
 
@@ -212,7 +180,7 @@ static struct group **batch_find(struct batcher *self, const struct batch *batch
                                  const struct outlet *outlet)
 {
     struct group **at = &self->groups;
-    while (*at && ((*at)->outlet != outlet || !batch_mergeable((*at)->batches[0], batch)))
+    while (*at && ((*at)->outlet != outlet || !batch_mergeable((*at)->requests.batches[0], batch)))
         at = &(*at)->next;
     return at;
 }
@@ -225,22 +193,6 @@ static struct group *group_new(struct batcher *self, struct outlet *outlet)
         group->due = clock_mono(self->env->clock) + self->timeout;
     }
     return group;
-}
-
-/* The array doubles whenever the count is a power of two. */
-static bool group_add(struct group *group, struct batch *batch)
-{
-    if ((group->count & (group->count - 1)) == 0) {
-        size_t capacity = group->count ? 2 * group->count : 1;
-        struct batch **batches = realloc(group->batches, capacity * sizeof(struct batch *));
-        if (!batches)
-            return false;
-        group->batches = batches;
-    }
-    group->batches[group->count++] = batch_ref(batch);
-    group->items += batch->items;
-    group->bytes += batch->payload->size;
-    return true;
 }
 
 /* Moves a group to the end of the list of those to send now. */
@@ -260,12 +212,12 @@ static bool batch_gather(struct batcher *self, struct batch *batch, struct outle
                          struct group **full)
 {
     struct group **at = batch_find(self, batch, next);
-    if (*at && (*at)->bytes + batch->payload->size > GROUP_BYTES) {
+    if (*at && (*at)->requests.bytes + batch->payload->size > GROUP_BYTES) {
         take_out(self, at, full);
         at = batch_find(self, batch, next);
     }
     struct group *group = *at ? *at : group_new(self, next);
-    if (!group || !group_add(group, batch)) {
+    if (!group || !gathering_add(&group->requests, batch)) {
         if (!*at)
             free(group);
         return false;
@@ -275,7 +227,7 @@ static bool batch_gather(struct batcher *self, struct batch *batch, struct outle
         self->group_count++;
         env_tick_at(self->env, group->due);
     }
-    if (group->items >= (uint64_t)self->send_batch_size)
+    if (group->requests.items >= (uint64_t)self->send_batch_size)
         take_out(self, at, full);
     return true;
 }
@@ -379,6 +331,7 @@ const struct component processor_batch = {
     .check = batch_check,
     .open = batch_open,
     .gathers = true,
+    .takes_over = SIGNALS_ALL & ~SIGNAL_BIT(SIGNAL_PROFILES),
     .consume = batch_consume,
     .tick = batch_tick,
     .close = batch_close,

@@ -72,26 +72,66 @@ void tell_decision(const struct context *context, const struct candidate *candid
     watch_decided(context->self->env->watch, &told);
 }
 
+/* Samples on their way to the watchers: those that name the same span are merged, most of them. */
+struct samples {
+    struct watch *watch;
+    const struct watch_window *window;
+    size_t count;
+    struct watch_sample rows[SAMPLES_AT_ONCE];
+    uint8_t last[256]; /* by hash of an id: the last such row + 1; 0: none */
+};
+
+static void samples_flush(struct samples *samples)
+{
+    if (samples->count)
+        watch_sampled(samples->watch, samples->window, samples->rows, samples->count);
+    samples->count = 0;
+    memset(samples->last, 0, sizeof samples->last);
+}
+
+static bool samples_merge(struct watch_sample *row, const struct watch_sample *sample)
+{
+    if (row->id != sample->id || row->samples > UINT32_MAX - sample->samples)
+        return false;
+    row->samples += sample->samples;
+    row->cpu_ns += sample->cpu_ns;
+    row->wall_ns += sample->wall_ns;
+    return true;
+}
+
+static void samples_add(struct samples *samples, const struct watch_sample *sample)
+{
+    uint8_t *last = &samples->last[sample->id * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+    if (*last && samples_merge(&samples->rows[*last - 1], sample))
+        return;
+    if (samples->count == SAMPLES_AT_ONCE)
+        samples_flush(samples);
+    samples->rows[samples->count++] = *sample;
+    *last = (uint8_t)samples->count;
+}
+
 void tell_upload(const struct context *context, const struct upload *upload)
 {
-    struct watch *watch = context->self->env->watch;
-    struct watch_sample samples[SAMPLES_AT_ONCE];
     struct watch_window window = {
         .service = watch_service_of(context->service),
         .kind = kind_name(upload->window.kind),
         .start = upload->window.start,
         .end = upload->window.end,
         .arrived = context->now.wall,
+        .times_cpu = upload->times_cpu,
     };
-    watch_sampled(watch, &window, NULL, 0);
-    for (size_t i = 0; i < upload->count; i += SAMPLES_AT_ONCE) {
-        size_t n = 0;
-        for (; n < SAMPLES_AT_ONCE && i + n < upload->count; n++) {
-            const struct span_figures *id = &upload->ids[i + n];
-            samples[n] = (struct watch_sample){id->id, id->samples, id->cpu_ns};
-        }
-        watch_sampled(watch, &window, samples, n);
+    struct samples samples;
+    samples.watch = context->self->env->watch;
+    samples.window = &window;
+    samples.count = 0;
+    samples_flush(&samples);
+    watch_sampled(samples.watch, &window, NULL, 0);
+    for (size_t i = 0; i < upload->count; i++) {
+        const struct span_figures *figures = &upload->ids[i];
+        samples_add(&samples, &(struct watch_sample){figures->id, figures->samples, figures->cpu_ns,
+                                                     upload->wall_ns ? upload->wall_ns[i] : 0});
     }
+    samples_flush(&samples);
 }
 
 bool correlation_waits(void *instance, uint64_t span_id, struct watch_waiting *waiting)

@@ -15,6 +15,7 @@ struct filter {
     struct key_groups lists[SIGNAL_COUNT];          /* struct ottl_settings */
     struct filter_old old;
     struct ottl_group **groups[SIGNAL_COUNT];
+    struct key_sieve sieves[SIGNAL_COUNT][EDIT_LEVELS];
     struct match_settings match_settings[SIGNAL_COUNT][2];
     struct match *matches[SIGNAL_COUNT][2]; /* include, exclude; NULL: none */
     struct ottl_errors errors;
@@ -58,11 +59,6 @@ static const struct key group_keys[] = {
     {                                                                                              \
         .name = key, .type = KEY_TYPE_LIST, .offset = offsetof(struct filter, fixed[signal][i]),   \
         .text = line                                                                               \
-    }
-/* A group whose rows are of the whole struct: it has no struct of its own. */
-#define SECTION(key, table, line)                                                                  \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_GROUP, .rows = table, .text = line                           \
     }
 #define RESOURCES "OTTL conditions on resources: they go whole"
 
@@ -116,11 +112,11 @@ static const struct key filter_keys[] = {
     CONDITIONS(SIGNAL_METRICS, "metric_conditions"),
     CONDITIONS(SIGNAL_LOGS, "log_conditions"),
     CONDITIONS(SIGNAL_PROFILES, "profile_conditions"),
-    SECTION("traces", trace_keys, "conditions by context"),
-    SECTION("metrics", metric_keys, "conditions by context"),
-    SECTION("logs", log_keys, "conditions by context"),
-    SECTION("profiles", profile_keys, "conditions by context"),
-    SECTION("spans", span_keys, "the old form"),
+    KEY_SECTION("traces", trace_keys, "conditions by context"),
+    KEY_SECTION("metrics", metric_keys, "conditions by context"),
+    KEY_SECTION("logs", log_keys, "conditions by context"),
+    KEY_SECTION("profiles", profile_keys, "conditions by context"),
+    KEY_SECTION("spans", span_keys, "the old form"),
     KEY_END,
 };
 
@@ -143,17 +139,11 @@ static bool has_old(const struct filter *self, enum signal signal)
     return false;
 }
 
-static void group_path(const struct ottl_settings *settings, enum signal signal, size_t i,
-                       char path[64])
-{
-    snprintf(path, 64, settings->flat ? "%s" : "%s[%zu]", names[signal], i);
-}
-
 static void check_signal(const struct filter *self, enum signal signal, struct key_report *report)
 {
     const struct ottl_settings *settings = self->lists[signal].items;
     size_t fixed = 0, groups = self->lists[signal].count;
-    char path[64];
+    char path[OTTL_PATH_SIZE];
     for (size_t i = 0; i < FIXED_MAX && fixed_lists[signal][i].path; i++) {
         fixed += self->fixed[signal][i].count;
         if (self->fixed[signal][i].count)
@@ -161,7 +151,7 @@ static void check_signal(const struct filter *self, enum signal signal, struct k
                                   fixed_lists[signal][i].path, report);
     }
     for (size_t i = 0; i < groups; i++) {
-        group_path(&settings[i], signal, i, path);
+        ottl_group_path(&settings[i], names[signal], i, path);
         ottl_group_check(&settings[i], signal, path, report);
     }
     if ((fixed > 0) + (groups > 0) + has_old(self, signal) > 1)
@@ -186,9 +176,11 @@ static bool add_group(struct filter *self, enum signal signal, size_t *count,
 {
     struct ottl_group *group = ottl_group_new(
         settings, signal, path, (enum ottl_error_mode)self->error_mode, error, error_size);
-    if (group)
-        self->groups[signal][(*count)++] = group;
-    return group;
+    if (!group)
+        return false;
+    self->groups[signal][(*count)++] = group;
+    ottl_group_sieve(group, self->sieves[signal]);
+    return true;
 }
 
 static bool open_groups(struct filter *self, enum signal signal, char *error, size_t error_size)
@@ -211,8 +203,8 @@ static bool open_groups(struct filter *self, enum signal signal, char *error, si
             return false;
     }
     for (size_t i = 0; i < self->lists[signal].count; i++) {
-        char path[64];
-        group_path(&settings[i], signal, i, path);
+        char path[OTTL_PATH_SIZE];
+        ottl_group_path(&settings[i], names[signal], i, path);
         if (!add_group(self, signal, &count, &settings[i], path, error, error_size))
             return false;
     }
@@ -254,9 +246,11 @@ static bool filter_open(void *instance, const struct env *env, char *error, size
 
 /* ---- dropping ---- */
 
-/* Whether include and exclude, of the old form, drop what the edit stands at. */
-static bool old_drops(const struct filter *self, struct request_edit *at, enum edit_level level)
+/* What include and exclude, of the old form, do with what the edit stands at. */
+static enum edit_verdict filter_run_old(const struct pass_step *step, struct request_edit *at,
+                                        enum edit_level level)
 {
+    const struct filter *self = step->self;
     struct match *const *matches = self->matches[at->signal];
     const struct match_settings *settings = self->match_settings[at->signal];
     bool metrics = at->signal == SIGNAL_METRICS;
@@ -268,18 +262,15 @@ static bool old_drops(const struct filter *self, struct request_edit *at, enum e
         bool found =
             level == EDIT_RESOURCE ? match_resource(matches[i], at) : match_item(matches[i], at);
         if (applies && found == (i == 1))
-            return true;
+            return EDIT_DROP;
     }
-    return false;
+    return EDIT_KEEP;
 }
 
 static enum edit_verdict filter_run(const struct pass_step *step, struct request_edit *at,
                                     enum edit_level level)
 {
     struct filter *self = step->self;
-    enum edit_level old_level = at->signal == SIGNAL_METRICS ? EDIT_RESOURCE : EDIT_ITEM;
-    if ((level == EDIT_ITEM || level == old_level) && old_drops(self, at, level))
-        return EDIT_DROP;
     for (struct ottl_group *const *group = self->groups[at->signal]; *group; group++) {
         enum edit_verdict verdict = EDIT_KEEP;
         if (ottl_level(ottl_group_context(*group)) == level)
@@ -295,8 +286,6 @@ static unsigned levels_of(const struct filter *self, enum signal signal)
     unsigned levels = 0;
     for (struct ottl_group *const *group = self->groups[signal]; *group; group++)
         levels |= EDIT_BIT(ottl_level(ottl_group_context(*group)));
-    if (has_old(self, signal))
-        levels |= EDIT_BIT(EDIT_ITEM) | (signal == SIGNAL_METRICS ? EDIT_BIT(EDIT_RESOURCE) : 0);
     return levels;
 }
 
@@ -308,8 +297,17 @@ static void filter_dropped(void *instance, enum signal signal, uint32_t items)
 
 static bool filter_step(void *instance, const struct batch *batch, struct pass_step *step)
 {
-    step->levels = levels_of(instance, batch->signal);
-    step->run = filter_run;
+    const struct filter *self = instance;
+    enum signal signal = batch->signal;
+    if (has_old(self, signal)) {
+        step->levels =
+            EDIT_BIT(EDIT_ITEM) | (signal == SIGNAL_METRICS ? EDIT_BIT(EDIT_RESOURCE) : 0);
+        step->run = filter_run_old;
+    } else {
+        step->levels = levels_of(self, signal);
+        step->sieves = self->sieves[signal];
+        step->run = filter_run;
+    }
     step->drops = true;
     step->dropped = filter_dropped;
     return true;
@@ -334,15 +332,27 @@ static void filter_close(void *instance)
     METRIC_FIELD(struct filter, filtered[signal], "otelcol_processor_filter_" name "_filtered",    \
                  METRIC_COUNTER, METRIC_BASIC, unit, what " that were dropped.")
 
-static const struct metric filter_metrics[] = {
+static const struct metric filtered_metrics[] = {
     FILTERED(SIGNAL_TRACES, "spans", "{spans}", "Spans"),
     FILTERED(SIGNAL_METRICS, "datapoints", "{datapoints}", "Data points"),
     FILTERED(SIGNAL_LOGS, "logs", "{records}", "Log records"),
     FILTERED(SIGNAL_PROFILES, "profiles", "{profiles}", "Profiles"),
+    METRIC_END,
+};
+
+static const struct metric filter_metrics[] = {
     METRIC_FIELD(struct filter, errors.count, "otelcol_processor_filter_errors", METRIC_COUNTER,
                  METRIC_BASIC, "{errors}", "Conditions that could not be evaluated."),
     METRIC_END,
 };
+
+/* These have the label `filter` in place of `processor`, as the Collector's. */
+static void filter_measure(void *instance, struct metrics *metrics)
+{
+    const struct filter *self = instance;
+    metrics_scope(metrics, "filter", self->errors.id);
+    metrics_add_fields(metrics, filtered_metrics, self);
+}
 
 const struct component processor_filter = {
     .type = "filter",
@@ -356,5 +366,6 @@ const struct component processor_filter = {
     .open = filter_open,
     .step = filter_step,
     .metrics = filter_metrics,
+    .measure = filter_measure,
     .close = filter_close,
 };

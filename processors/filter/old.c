@@ -79,7 +79,15 @@ struct match_settings filter_of_logs(const struct filter_logs *logs)
     };
 }
 
-static void check_type(const char *type, const char *path, struct key_report *report)
+/* Whether a section has texts, which are compared in the way that match_type says. */
+static bool has_texts(const struct match_settings *settings)
+{
+    return settings->metric_names.count || settings->log_severity_texts.count ||
+           settings->log_bodies.count || settings->attributes.count || settings->resources.count ||
+           !settings->has_severity;
+}
+
+static void check_type(const char *type, bool needed, const char *path, struct key_report *report)
 {
     char type_path[80];
     snprintf(type_path, sizeof type_path, "%s.match_type", path);
@@ -87,7 +95,7 @@ static void check_type(const char *type, const char *path, struct key_report *re
         key_report_add(report, type_path,
                        "expr is not supported: write the expression as an OTTL condition under "
                        "metrics.metric or metrics.datapoint");
-    else if (!*type)
+    else if (!*type && needed)
         key_report_add(report, type_path, "required and not given");
 }
 
@@ -106,14 +114,14 @@ void filter_old_check(const struct filter_old *old, struct key_report *report)
         snprintf(path, sizeof path, "metrics.%s", names[i]);
         if (old->has_metric[i]) {
             struct match_settings settings = filter_of_metrics(&old->metric[i]);
-            check_type(old->metric[i].match_type, path, report);
+            check_type(old->metric[i].match_type, true, path, report);
             if (strcmp(old->metric[i].match_type, "expr") != 0)
                 match_check(&settings, path, report);
         }
         snprintf(path, sizeof path, "logs.%s", names[i]);
         if (old->has_log[i]) {
             struct match_settings settings = filter_of_logs(&old->log[i]);
-            check_type(old->log[i].match_type, path, report);
+            check_type(old->log[i].match_type, has_texts(&settings), path, report);
             match_check(&settings, path, report);
             snprintf(severity_path, sizeof severity_path, "%s.severity_number.min", path);
             if (settings.log_severity_number.min < 0)

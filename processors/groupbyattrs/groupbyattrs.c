@@ -1,9 +1,11 @@
 /* Puts records under Resources that some of their attributes belong to. */
 #include "processors/groupbyattrs/groups.h"
 
+#include "lib/base/refusal.h"
 #include "pipeline/batch_pass.h"
 #include "pipeline/component.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* How much larger a request may become: each Resource that is made repeats the attributes of the
@@ -11,10 +13,12 @@
 enum { ENTRY_LIST = 2, DATA_POINTS = 1, GROWTH = 64, KEYS_MAX = 64 };
 
 struct groupbyattrs {
+    const char *id;
     struct key_list keys;
     struct view names[KEYS_MAX]; /* the keys, without empty ones and those given twice */
     size_t name_count;
     _Atomic uint64_t grouped[SIGNAL_COUNT], others[SIGNAL_COUNT];
+    struct histogram resources[SIGNAL_COUNT]; /* of each request that is made */
 };
 
 static const struct key groupbyattrs_keys[] = {
@@ -29,12 +33,19 @@ static void groupbyattrs_check(const void *instance, struct key_report *report)
     if (self->keys.count > KEYS_MAX)
         key_report_add(report, "keys", "found %zu, expected at most %d", self->keys.count,
                        KEYS_MAX);
+    for (size_t i = 0; i < self->keys.count && i < KEYS_MAX; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(self->keys.items[i], self->keys.items[k]) == 0) {
+                key_report_warn(report, "keys", "%s is given twice", self->keys.items[i]);
+                break;
+            }
 }
 
 static bool groupbyattrs_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct groupbyattrs *self = instance;
-    (void)env, (void)error, (void)error_size;
+    (void)error, (void)error_size;
+    self->id = env->id;
     self->name_count = 0;
     for (size_t i = 0; i < self->keys.count && self->name_count < KEYS_MAX; i++) {
         struct view name = view_of(self->keys.items[i]);
@@ -59,6 +70,7 @@ struct regroup {
     struct group *own;    /* of records without such attributes in that entry; NULL: none yet */
     struct record record; /* the span, log record or data point */
     uint32_t grouped, others;
+    bool too_large; /* whatever memory there is */
 };
 
 /* The resource's attributes and those of the record that have one of the names, which are taken
@@ -93,7 +105,7 @@ static struct group *group_of(struct regroup *work)
 static void begin_record(struct regroup *work, const struct proto_field *field, uint32_t list)
 {
     record_begin(&work->record, field, list, NULL, work->arena);
-    record_index(&work->record);
+    record_index(&work->record, NULL, NULL);
 }
 
 /* The record as it is now. */
@@ -168,7 +180,7 @@ static void read_entry(struct regroup *work, struct view entry)
             read_scope(work, field.bytes);
 }
 
-/* The batch with its records regrouped. NULL: no room. */
+/* The batch with its records regrouped. NULL: no memory, or the work is too large. */
 static struct batch *regrouped(struct regroup *work, const struct batch *batch)
 {
     struct view request = buffer_view(batch->payload);
@@ -178,6 +190,7 @@ static struct batch *regrouped(struct regroup *work, const struct batch *batch)
     while (proto_scan_next(&scan, &field))
         if (field.number == 1 && field.type == WIRE_LEN)
             read_entry(work, field.bytes);
+    work->too_large = work->groups.failed && !work->arena->starved;
     if (work->groups.failed)
         return NULL;
     bytes_init(&out, GROWTH * request.size + 4096, batch->payload->budget);
@@ -185,15 +198,34 @@ static struct batch *regrouped(struct regroup *work, const struct batch *batch)
     if (bytes_reserve(&out, request.size + request.size / 8 + 64) != BYTES_OK)
         return NULL;
     groups_write(&work->groups, &write);
-    struct buffer *payload = proto_write_fault(&write) ? NULL : buffer_from_bytes(&out);
+    const char *fault = proto_write_fault(&write);
+    work->too_large = fault && fault != proto_write_no_memory;
+    struct buffer *payload = fault ? NULL : buffer_from_bytes(&out);
     bytes_release(&out);
     return payload ? batch_with_payload(batch, payload, work->grouped + work->others) : NULL;
 }
+
+/* A client must not send again what can never pass. */
+static enum verdict refuse(const struct groupbyattrs *self)
+{
+    char text[REFUSAL_MAX];
+    snprintf(text, sizeof text,
+             "%s: the request becomes more than %d times as large, since its resources are "
+             "repeated",
+             self->id, GROWTH);
+    refusal_set(text, true);
+    return VERDICT_REJECT;
+}
+
+/* The default boundaries of OpenTelemetry's SDKs, which the Collector uses here. */
+static const struct histogram_bounds histogram_groups = {
+    15, 1.0, {0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10000}};
 
 static void count(struct groupbyattrs *self, const struct regroup *work)
 {
     atomic_fetch_add(&self->grouped[work->signal], work->grouped);
     atomic_fetch_add(&self->others[work->signal], work->others);
+    histogram_add(&self->resources[work->signal], &histogram_groups, work->groups.count);
 }
 
 static enum verdict groupbyattrs_consume(void *instance, struct batch *batch, struct outlet *next)
@@ -210,6 +242,8 @@ static enum verdict groupbyattrs_consume(void *instance, struct batch *batch, st
     made = regrouped(&work, ordered);
     if (made)
         verdict = made->items ? outlet_push(next, made) : VERDICT_OK;
+    else if (work.too_large)
+        verdict = refuse(instance);
     if (verdict == VERDICT_OK)
         count(instance, &work);
     batch_unref(made);
@@ -222,6 +256,11 @@ static enum verdict groupbyattrs_consume(void *instance, struct batch *batch, st
     METRIC_FIELD(struct groupbyattrs, field[signal], "otelcol_processor_groupbyattrs_num_" name,   \
                  METRIC_COUNTER, METRIC_BASIC, unit, what)
 
+#define GROUPS(signal, name)                                                                       \
+    METRIC_HISTOGRAM_FIELD(struct groupbyattrs, resources[signal],                                 \
+                           "otelcol_processor_groupbyattrs_" name "_groups", &histogram_groups,    \
+                           METRIC_BASIC, "1", "Resources of a regrouped request.")
+
 static const struct metric groupbyattrs_metrics[] = {
     COUNTED(SIGNAL_TRACES, grouped, "grouped_spans", "{spans}", "Spans that had one of the keys."),
     COUNTED(SIGNAL_TRACES, others, "non_grouped_spans", "{spans}", "Spans that had none."),
@@ -232,6 +271,9 @@ static const struct metric groupbyattrs_metrics[] = {
     COUNTED(SIGNAL_LOGS, grouped, "grouped_logs", "{records}",
             "Log records that had one of the keys."),
     COUNTED(SIGNAL_LOGS, others, "non_grouped_logs", "{records}", "Log records that had none."),
+    GROUPS(SIGNAL_TRACES, "span"),
+    GROUPS(SIGNAL_METRICS, "metric"),
+    GROUPS(SIGNAL_LOGS, "log"),
     METRIC_END,
 };
 

@@ -21,12 +21,9 @@ static void *alloc(struct groups *groups, size_t size)
     return made;
 }
 
-/* FNV-1a, and an end that spreads it over the low bits. */
 static uint64_t hash_bytes(struct view bytes)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < bytes.size; i++)
-        hash = (hash ^ bytes.data[i]) * UINT64_C(0x100000001b3);
+    uint64_t hash = view_hash(bytes);
     return hash ^ hash >> 29;
 }
 
@@ -96,14 +93,9 @@ struct group *groups_find(struct groups *groups, const struct attributes *attrib
     if (made) {
         made->same = *bucket;
         *bucket = made;
+        groups->count++;
     }
     return made;
-}
-
-static struct view text_of(struct view message, uint32_t number)
-{
-    struct proto_field field;
-    return proto_find(message, number, WIRE_LEN, &field) ? field.bytes : VIEW("");
 }
 
 struct group_scope *groups_scope(struct groups *groups, struct group *group, struct view entry)
@@ -111,7 +103,8 @@ struct group_scope *groups_scope(struct groups *groups, struct group *group, str
     struct proto_field head = {0};
     bool there = proto_find(entry, ENTRY_HEAD, WIRE_LEN, &head);
     struct view body = there ? head.bytes : VIEW("");
-    struct view name = text_of(body, SCOPE_NAME), version = text_of(body, SCOPE_VERSION);
+    struct view name = proto_find_bytes(body, SCOPE_NAME),
+                version = proto_find_bytes(body, SCOPE_VERSION);
     for (struct group_scope *each = group->scopes; each; each = each->next)
         if (view_eq(each->name, name) && view_eq(each->version, version))
             return each;
@@ -131,7 +124,7 @@ struct group_scope *groups_scope(struct groups *groups, struct group *group, str
 struct group_metric *groups_metric(struct groups *groups, struct group_scope *scope,
                                    struct view metric, const struct proto_field *data)
 {
-    struct view name = text_of(metric, METRIC_NAME);
+    struct view name = proto_find_bytes(metric, METRIC_NAME);
     for (struct group_metric *each = scope->metrics; each; each = each->next)
         if (each->type == data->number && view_eq(each->name, name))
             return each;

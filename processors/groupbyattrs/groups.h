@@ -49,6 +49,7 @@ struct group {
 struct groups {
     struct arena *arena;
     struct group *first, **end;
+    size_t count;
     struct group **buckets;
     size_t bucket_count; /* a power of two */
     bool failed;         /* no room */

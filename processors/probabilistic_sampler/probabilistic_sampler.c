@@ -14,6 +14,14 @@ static const char *const modes[] = {"hash_seed", "equalizing", "proportional", N
 enum source { FROM_TRACE_ID, FROM_RECORD };
 static const char *const sources[] = {"traceID", "record", NULL};
 
+/* What decided on an item, the label `policy` of the counters. The Collector has all but LINKED. */
+enum policy { MISSING, TRACE_ID_HASH, TRACE_ID_W3C, RANDOMNESS, PRIORITY, ATTRIBUTE, LINKED };
+enum { POLICIES = LINKED + 1 };
+
+struct counts {
+    uint64_t kept[POLICIES], dropped[POLICIES];
+};
+
 struct sampler {
     double percentage;
     int64_t seed;
@@ -27,7 +35,7 @@ struct sampler {
 
     uint64_t threshold; /* hash_seed, equalizing; NEVER: nothing is kept */
     double ratio;       /* proportional */
-    _Atomic uint64_t kept[SIGNAL_COUNT], dropped[SIGNAL_COUNT];
+    _Atomic uint64_t kept[SIGNAL_COUNT][POLICIES], dropped[SIGNAL_COUNT][POLICIES];
 };
 
 static const struct key sampler_keys[] = {
@@ -39,7 +47,7 @@ static const struct key sampler_keys[] = {
                "by a hash of the trace id; or consistently by OTEP 235: to this share, or this "
                "share of what comes"),
     KEY_BOOL(struct sampler, fail_closed, "fail_closed", "true",
-             "drop what cannot be judged, such as a malformed tracestate"),
+             "drop items that cannot be sampled, such as those with a malformed tracestate"),
     KEY_INT(struct sampler, precision, "sampling_precision", "4", 1, 14,
             "hex digits of the threshold"),
     KEY_CHOICE(struct sampler, source, "attribute_source", "traceID", sources,
@@ -79,16 +87,16 @@ static bool sampler_open(void *instance, const struct env *env, char *error, siz
 
 /* ---- one item ---- */
 
-/* A span or log record while it is judged. */
+/* A span or log record while it is sampled. */
 struct item {
     const struct sampler *self;
     struct record *record;
     bool span;
     struct sample_state state;
-    bool has_random; /* what decides is there */
-    uint64_t random;
-    bool fault;   /* it cannot be judged */
-    bool carries; /* what is decided is written into it */
+    enum policy policy;
+    uint64_t random; /* RANDOM_MOST while the policy is MISSING */
+    bool fault;      /* nothing can be decided: malformed, or no randomness */
+    bool carries;    /* what is decided is written into it */
 };
 
 static bool is_zero(struct view id)
@@ -149,39 +157,42 @@ static void set_random(struct item *item, uint64_t random)
 }
 
 /* hash_seed: by the trace id, or a log record's attribute. */
-static void judge_hash(struct item *item, bool well_formed)
+static void randomness_by_hash(struct item *item, bool well_formed)
 {
     const struct sampler *self = item->self;
     uint32_t seed = (uint32_t)self->seed;
     struct view id = trace_id_of(item);
     struct value value;
     if (id.data && (item->span || self->source == FROM_TRACE_ID)) {
-        item->has_random = true;
+        item->policy = TRACE_ID_HASH;
         item->random = sample_hash(id, seed);
     } else if (!item->span && *self->from_attribute &&
                attributes_get(record_attributes(item->record), view_of(self->from_attribute),
                               &value)) {
         struct view bytes =
             value.kind == VALUE_BYTES ? value.bytes : value_text(&value, item->record->arena);
-        item->has_random = bytes.size > 0;
-        item->random = sample_hash(bytes, seed);
+        if (bytes.size) {
+            item->policy = ATTRIBUTE;
+            item->random = sample_hash(bytes, seed);
+        }
     }
     item->carries = well_formed && !item->state.has_randomness && !item->state.has_threshold;
     item->fault = !item->carries;
-    if (item->carries && (item->span || item->has_random))
-        set_random(item, item->has_random ? item->random : RANDOM_MOST);
+    if (item->carries && (item->span || item->policy != MISSING))
+        set_random(item, item->random);
 }
 
-static void judge_consistent(struct item *item, bool well_formed)
+static void randomness_by_otep(struct item *item, bool well_formed)
 {
     struct view id = trace_id_of(item);
     item->carries = well_formed;
     item->fault = !well_formed;
     if (well_formed && item->state.has_randomness) {
-        item->has_random = true;
+        item->policy = RANDOMNESS;
         item->random = item->state.randomness;
     } else if (id.data && well_formed) {
-        item->has_random = true;
+        item->policy = TRACE_ID_W3C;
+        item->random = 0;
         for (size_t i = 9; i < TRACE_ID; i++)
             item->random = item->random << 8 | id.data[i];
     }
@@ -192,7 +203,7 @@ static void check_consistent(struct item *item)
 {
     if (item->fault)
         return;
-    if (!item->has_random) {
+    if (item->policy == MISSING) {
         item->fault = true;
     } else if (item->carries && item->state.has_threshold && item->state.threshold > item->random) {
         item->fault = true;
@@ -216,8 +227,8 @@ static uint64_t decide(const struct item *item)
                                                                                     : SAMPLE_NEVER;
 }
 
-/* A span's own wish: 0 is never, above is always. */
-static void span_priority(const struct item *item, uint64_t *threshold)
+/* A span's own priority: 0 is never, above is always. */
+static void span_priority(struct item *item, uint64_t *threshold)
 {
     struct value value;
     char text[64], *end;
@@ -233,14 +244,14 @@ static void span_priority(const struct item *item, uint64_t *threshold)
         number = strtod(text, &end);
         number = *end ? NAN : number;
     }
-    if (number == 0)
-        *threshold = SAMPLE_NEVER;
-    else if (number > 0)
-        *threshold = SAMPLE_ALWAYS;
+    if (!(number >= 0))
+        return;
+    item->policy = PRIORITY;
+    *threshold = number == 0 ? SAMPLE_NEVER : SAMPLE_ALWAYS;
 }
 
 /* A log record's own percentage. */
-static void log_priority(const struct item *item, uint64_t *threshold)
+static void log_priority(struct item *item, uint64_t *threshold)
 {
     const struct sampler *self = item->self;
     struct value value;
@@ -248,11 +259,13 @@ static void log_priority(const struct item *item, uint64_t *threshold)
     if (!*self->priority ||
         !attributes_get(record_attributes(item->record), view_of(self->priority), &value))
         return;
-    double wish = value.kind == VALUE_DOUBLE ? value.number / 100
-                  : value.kind == VALUE_INT  ? (double)value.integer / 100
-                                             : 0;
-    if (wish != 0 && sample_threshold(wish, (int)self->precision, &own))
+    double share = value.kind == VALUE_DOUBLE ? value.number / 100
+                   : value.kind == VALUE_INT  ? (double)value.integer / 100
+                                              : 0;
+    if (share != 0 && sample_threshold(share, (int)self->precision, &own)) {
+        item->policy = PRIORITY;
         *threshold = own;
+    }
 }
 
 /* Writes what was decided, but never a higher probability than it came with. */
@@ -283,21 +296,21 @@ static void write_item(struct item *item, uint64_t threshold)
 }
 
 /* Whether it is kept. */
-static bool judge(const struct sampler *self, struct record *record, bool span, bool linked)
+static bool is_sampled(const struct sampler *self, struct record *record, bool span, bool linked,
+                       struct counts *counts)
 {
-    struct item item = {.self = self, .record = record, .span = span};
+    struct item item = {.self = self, .record = record, .span = span, .random = RANDOM_MOST};
     bool well_formed = read_item(&item);
     bool never =
         self->percentage == 0 || (self->mode == HASH_SEED && self->threshold == SAMPLE_NEVER);
-    if (never) { /* only its own wish counts */
-        item.has_random = true;
-        item.random = RANDOM_MOST;
+    if (never) { /* only its own priority counts */
+        item.policy = PRIORITY;
         item.carries = true;
         item.fault = !well_formed;
     } else if (self->mode == HASH_SEED) {
-        judge_hash(&item, well_formed);
+        randomness_by_hash(&item, well_formed);
     } else {
-        judge_consistent(&item, well_formed);
+        randomness_by_otep(&item, well_formed);
     }
     check_consistent(&item);
     uint64_t threshold = self->fail_closed ? SAMPLE_NEVER : SAMPLE_ALWAYS;
@@ -307,9 +320,12 @@ static bool judge(const struct sampler *self, struct record *record, bool span, 
         span_priority(&item, &threshold);
     else
         log_priority(&item, &threshold);
-    if (linked)
+    if (linked) {
+        item.policy = LINKED;
         threshold = SAMPLE_ALWAYS;
-    bool kept = threshold <= (item.has_random ? item.random : RANDOM_MOST);
+    }
+    bool kept = threshold <= item.random;
+    (kept ? counts->kept : counts->dropped)[item.policy]++;
     if (kept && item.carries)
         write_item(&item, threshold);
     return kept;
@@ -360,33 +376,37 @@ static bool find_linked(struct view request, struct linked *linked)
 
 struct pass {
     struct sampler *self;
-    uint32_t items;
+    struct counts counts;
     struct linked linked;
 };
 
 static enum edit_verdict sampler_run(const struct pass_step *step, struct request_edit *at,
                                      enum edit_level level)
 {
-    const struct pass *pass = step->self;
+    struct pass *pass = step->self;
     struct record *record = &at->records[level];
     bool span = at->signal == SIGNAL_TRACES, linked = false;
     struct proto_field id;
     if (pass->linked.count && record_get(record, SPAN_TRACE_ID, &id) && id.bytes.size == TRACE_ID)
         linked = bsearch(id.bytes.data, pass->linked.ids, pass->linked.count, TRACE_ID, by_id);
-    return judge(pass->self, record, span, linked) ? EDIT_KEEP : EDIT_DROP;
+    return is_sampled(pass->self, record, span, linked, &pass->counts) ? EDIT_KEEP : EDIT_DROP;
 }
 
 static void sampler_dropped(void *ctx, enum signal signal, uint32_t items)
 {
     const struct pass *pass = ctx;
-    atomic_fetch_add(&pass->self->dropped[signal], items);
-    atomic_fetch_add(&pass->self->kept[signal], pass->items - items);
+    struct sampler *self = pass->self;
+    (void)items;
+    for (int policy = 0; policy < POLICIES; policy++) {
+        atomic_fetch_add(&self->kept[signal][policy], pass->counts.kept[policy]);
+        atomic_fetch_add(&self->dropped[signal][policy], pass->counts.dropped[policy]);
+    }
 }
 
 static enum verdict sampler_consume(void *instance, struct batch *batch, struct outlet *next)
 {
     struct sampler *self = instance;
-    struct pass pass = {.self = self, .items = batch->items};
+    struct pass pass = {.self = self};
     struct pass_step step = {.levels = EDIT_BIT(EDIT_ITEM),
                              .run = sampler_run,
                              .self = &pass,
@@ -409,19 +429,37 @@ static const struct metric counts[SIGNAL_COUNT] = {
                    METRIC_BASIC, "{records}", "Log records by whether they were kept."),
 };
 
+static struct view policy_name(const struct sampler *self, int policy)
+{
+    static const char *const names[POLICIES] = {"missing_randomness",
+                                                "trace_id_hash",
+                                                "trace_id_w3c",
+                                                "sampling_randomness",
+                                                "sampling_priority",
+                                                NULL,
+                                                "linked"};
+    return view_of(policy == ATTRIBUTE ? self->from_attribute : names[policy]);
+}
+
+static void add_count(struct metrics *metrics, const struct metric *row, uint64_t count,
+                      struct view policy, struct view sampled)
+{
+    if (count)
+        metrics_add(metrics, row, (double)count,
+                    METRIC_LABELS({"policy", policy}, {"sampled", sampled}));
+}
+
 static void sampler_measure(void *instance, struct metrics *metrics)
 {
     struct sampler *self = instance;
-    for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
-        uint64_t kept = atomic_load(&self->kept[signal]);
-        uint64_t dropped = atomic_load(&self->dropped[signal]);
-        if (!counts[signal].name || kept + dropped == 0)
-            continue;
-        metrics_add(metrics, &counts[signal], (double)kept,
-                    METRIC_LABELS({"sampled", VIEW("true")}));
-        metrics_add(metrics, &counts[signal], (double)dropped,
-                    METRIC_LABELS({"sampled", VIEW("false")}));
-    }
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++)
+        for (int policy = 0; counts[signal].name && policy < POLICIES; policy++) {
+            struct view name = policy_name(self, policy);
+            add_count(metrics, &counts[signal], atomic_load(&self->kept[signal][policy]), name,
+                      VIEW("true"));
+            add_count(metrics, &counts[signal], atomic_load(&self->dropped[signal][policy]), name,
+                      VIEW("false"));
+        }
 }
 
 const struct component processor_probabilistic_sampler = {

@@ -1,23 +1,17 @@
 #include "processors/probabilistic_sampler/randomness.h"
 
+#include "lib/wire/proto/text.h"
+
 #include <ctype.h>
 #include <math.h>
 
 enum { BUCKETS = 0x4000, STATE_MAX = 1024, OT_MAX = 256, KEY_MAX = 256 };
 
-static int hex_of(uint8_t c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool read_hex(struct view text, uint64_t *number)
 {
     *number = 0;
     for (size_t i = 0; i < text.size; i++) {
-        int digit = hex_of(text.data[i]);
+        int digit = text_hex_digit(text.data[i]);
         if (digit < 0)
             return false;
         *number = *number << 4 | (uint64_t)digit;
@@ -184,22 +178,13 @@ static bool w3c_value(struct view value)
     return value.size > 0 && value.size <= 256 && value.data[value.size - 1] != ' ';
 }
 
-static struct view trimmed(struct view text)
-{
-    while (text.size && (*text.data == ' ' || *text.data == '\t'))
-        text = (struct view){text.data + 1, text.size - 1};
-    while (text.size && strchr(" \t", text.data[text.size - 1]))
-        text.size--;
-    return text;
-}
-
 bool sample_read_state(struct view text, struct sample_state *state)
 {
     bool good = text.size <= STATE_MAX;
     state->has_randomness = state->has_threshold = false;
     state->of_ot_count = state->others_count = 0;
     while (good && text.size) {
-        struct view member = trimmed(cut(&text, ',')), value = member;
+        struct view member = view_trim(cut(&text, ','), VIEW(" \t")), value = member;
         struct view key = cut(&value, '=');
         if (!member.size)
             continue;

@@ -1,6 +1,7 @@
 /* Changes resource attributes. */
 #include "lib/attributes/actions.h"
 #include "pipeline/batch_pass.h"
+#include "pipeline/client_info.h"
 #include "pipeline/component.h"
 
 #include <stdio.h>
@@ -8,6 +9,8 @@
 struct resource {
     struct key_groups attributes; /* struct action_settings */
     struct actions *actions;
+    bool reads_context;
+    struct key_sieve sieves[EDIT_LEVELS];
 };
 
 static const struct key resource_keys[] = {
@@ -27,29 +30,28 @@ static bool resource_open(void *instance, const struct env *env, char *error, si
     struct resource *self = instance;
     (void)env;
     self->actions = actions_new(&self->attributes, error, error_size);
+    if (self->actions)
+        actions_sieve(self->actions, &self->sieves[EDIT_RESOURCE]);
+    if (self->actions && actions_read_context(self->actions))
+        client_info_want(self->reads_context = true);
     return self->actions;
-}
-
-static struct action_context context_of(const struct metadata *metadata)
-{
-    if (!metadata)
-        return (struct action_context){0};
-    return (struct action_context){metadata->tenant, metadata->authorization};
 }
 
 static enum edit_verdict resource_run(const struct pass_step *step, struct request_edit *at,
                                       enum edit_level level)
 {
     const struct resource *self = step->self;
-    const struct action_context context = context_of(step->batch->metadata);
-    actions_run(self->actions, &context, record_attributes(&at->records[level]));
+    const struct request_context context = batch_context(step->batch);
+    actions_run(self->actions, &context, record_sought(&at->records[level]));
     return EDIT_SKIP;
 }
 
 static bool resource_step(void *instance, const struct batch *batch, struct pass_step *step)
 {
-    (void)instance, (void)batch;
+    const struct resource *self = instance;
+    (void)batch;
     step->levels = EDIT_BIT(EDIT_RESOURCE);
+    step->sieves = self->sieves;
     step->run = resource_run;
     return true;
 }
@@ -57,6 +59,8 @@ static bool resource_step(void *instance, const struct batch *batch, struct pass
 static void resource_close(void *instance)
 {
     struct resource *self = instance;
+    if (self->reads_context)
+        client_info_want(self->reads_context = false);
     actions_free(self->actions);
     self->actions = NULL;
 }

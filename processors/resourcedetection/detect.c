@@ -8,9 +8,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { PART_MAX = 256, LINE_MAX_SIZE = 1024 };
+enum { PART_MAX = 256, LINE_MAX_SIZE = 1024, NAME_SIZE = 256 };
 
-static void set(struct attributes *found, const char *key, const char *text)
+void detect_set(struct attributes *found, const char *key, const char *text)
 {
     struct value value;
     if (attributes_find(found, view_of(key)))
@@ -25,15 +25,6 @@ static void set(struct attributes *found, const char *key, const char *text)
 }
 
 /* ---- env ---- */
-
-static struct view trimmed(struct view text)
-{
-    while (text.size && isspace(*text.data))
-        text = (struct view){text.data + 1, text.size - 1};
-    while (text.size && isspace(text.data[text.size - 1]))
-        text.size--;
-    return text;
-}
 
 /* %41 to A and + to a space. False: a % without two hex digits. */
 static bool unescaped(struct view text, char out[PART_MAX + 1])
@@ -64,21 +55,21 @@ static bool read_pair(struct view pair, struct attributes *found, char *error, s
              (int)(pair.size < 60 ? pair.size : 60), pair.data);
     if (!equals)
         return false;
-    struct view name = trimmed(view_between(pair.data, equals));
-    struct view text = trimmed(view_between(equals + 1, pair.data + pair.size));
+    struct view name = view_trim(view_between(pair.data, equals), VIEW_SPACE);
+    struct view text = view_trim(view_between(equals + 1, pair.data + pair.size), VIEW_SPACE);
     if (!name.size || name.size > PART_MAX || text.size > PART_MAX || !unescaped(text, value))
         return false;
     snprintf(key, sizeof key, "%.*s", VIEW_ARG(name));
-    set(found, key, value);
+    detect_set(found, key, value);
     return true;
 }
 
 bool detect_env(struct attributes *found, char *error, size_t error_size)
 {
     const char *text = getenv("OTEL_RESOURCE_ATTRIBUTES");
-    struct view rest = trimmed(view_of(text ? text : ""));
+    struct view rest = view_trim(view_of(text ? text : ""), VIEW_SPACE);
     if (!rest.size)
-        rest = trimmed(view_of(getenv("OTEL_RESOURCE")));
+        rest = view_trim(view_of(getenv("OTEL_RESOURCE")), VIEW_SPACE);
     while (rest.size) {
         const uint8_t *comma = memchr(rest.data, ',', rest.size);
         const uint8_t *end = rest.data + rest.size;
@@ -111,33 +102,46 @@ void detect_k8s(struct attributes *found)
         for (size_t k = 0; known[i].variables[k]; k++) {
             const char *text = getenv(known[i].variables[k]);
             if (text && *text)
-                set(found, known[i].key, text);
+                detect_set(found, known[i].key, text);
         }
 }
 
 /* ---- system ---- */
 
-/* The first name that /etc/hosts gives to the address of the host's name, as glibc's files do. */
-static bool canonical_name(const char *host, char *out, size_t size)
+/* The address and the first name of the first line of /etc/hosts that has a word: a name, or, if
+ * by_address, an address. False: none has it. */
+static bool hosts_line(const char *word, bool by_address, char address[NAME_SIZE],
+                       char first[NAME_SIZE])
 {
-    char line[LINE_MAX_SIZE], *state, *first;
+    char line[LINE_MAX_SIZE], *state;
     FILE *file = fopen("/etc/hosts", "re");
     bool found = false;
     while (file && !found && fgets(line, sizeof line, file)) {
         line[strcspn(line, "#\n")] = '\0';
-        if (!strtok_r(line, " \t", &state) || !(first = strtok_r(NULL, " \t", &state)))
+        char *number = strtok_r(line, " \t", &state);
+        char *name = number ? strtok_r(NULL, " \t", &state) : NULL;
+        if (!name)
             continue;
-        for (const char *name = first; name && !found; name = strtok_r(NULL, " \t", &state))
-            found = strcmp(name, host) == 0;
-        if (found)
-            snprintf(out, size, "%s", first);
+        snprintf(address, NAME_SIZE, "%s", number);
+        snprintf(first, NAME_SIZE, "%s", name);
+        found = by_address && strcmp(number, word) == 0;
+        for (; name && !by_address && !found; name = strtok_r(NULL, " \t", &state))
+            found = strcmp(name, word) == 0;
     }
     if (file)
         fclose(file);
     return found;
 }
 
-static bool first_line(const char *path, char *out, size_t size)
+/* The first name in the line that has the host's; if by_address, in the first with that address. */
+static bool canonical_name(const char *host, bool by_address, char out[NAME_SIZE])
+{
+    char address[NAME_SIZE], same[NAME_SIZE];
+    return hosts_line(host, false, address, out) &&
+           (!by_address || hosts_line(address, true, same, out));
+}
+
+bool detect_first_line(const char *path, char *out, size_t size)
 {
     FILE *file = fopen(path, "re");
     bool read = file && fgets(out, (int)size, file);
@@ -161,24 +165,43 @@ static const char *arch_of(const char *machine)
     return machine;
 }
 
+/* The first source that has a name counts. dns falls back on the host's own, as the Collector's. */
+static bool named_by(const struct key_list *sources, const char *host, char out[NAME_SIZE])
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        const char *source = sources->items[i];
+        if (strcmp(source, "os") != 0 && canonical_name(host, strcmp(source, "lookup") == 0, out))
+            return true;
+        if (strcmp(source, "os") == 0 || strcmp(source, "dns") == 0) {
+            snprintf(out, NAME_SIZE, "%s", host);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool detect_system(const struct detect_system *wanted, struct attributes *found, char *error,
                    size_t error_size)
 {
-    char host[256] = "", canonical[256] = "", id[128];
+    char host[NAME_SIZE] = "", canonical[NAME_SIZE] = "", id[128];
     struct utsname machine;
     if (gethostname(host, sizeof host - 1) != 0 || uname(&machine) != 0) {
         snprintf(error, error_size, "cannot read the host name");
         return false;
     }
-    bool by_dns = wanted->dns && canonical_name(host, canonical, sizeof canonical);
+    if (!named_by(wanted->sources, host, canonical)) {
+        snprintf(error, error_size, "no source has a name of the host");
+        return false;
+    }
     if (wanted->host_name)
-        set(found, "host.name", by_dns ? canonical : host);
+        detect_set(found, "host.name", canonical);
     if (wanted->os_type)
-        set(found, "os.type", "linux");
+        detect_set(found, "os.type", "linux");
     if (wanted->host_arch)
-        set(found, "host.arch", arch_of(machine.machine));
-    if (wanted->host_id && (first_line("/etc/machine-id", id, sizeof id) ||
-                            first_line("/var/lib/dbus/machine-id", id, sizeof id)))
-        set(found, "host.id", id);
+        detect_set(found, "host.arch", arch_of(machine.machine));
+    if (wanted->host_id && (detect_first_line("/etc/machine-id", id, sizeof id) ||
+                            detect_first_line("/var/lib/dbus/machine-id", id, sizeof id)))
+        detect_set(found, "host.id", id);
+    detect_host(wanted, found);
     return true;
 }

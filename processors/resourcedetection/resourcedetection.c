@@ -15,7 +15,9 @@ struct detection {
     struct key_list detectors;
     bool override;
     struct key_list hostname_sources;
-    struct enabled host_name, os_type, host_arch, host_id;
+    struct enabled host_name, os_type, host_arch, host_id, host_ip, host_mac, host_interface;
+    struct enabled os_description, os_name, os_version, os_build_id;
+    struct enabled cpu_vendor, cpu_family, cpu_model, cpu_name, cpu_stepping, cpu_cache;
 
     struct arena arena;
     struct attributes found;
@@ -28,12 +30,6 @@ struct detection {
 ATTRIBUTE(on, "true");
 ATTRIBUTE(off, "false");
 
-/* Sections without a struct of their own: their rows are of the whole. */
-#define SECTION(key, table, line)                                                                  \
-    {                                                                                              \
-        .name = key, .type = KEY_TYPE_GROUP, .rows = table, .text = line                           \
-    }
-
 static const struct key attribute_keys[] = {
     KEY_GROUP(struct detection, host_name, struct enabled, "host.name", on_keys, "the host"),
     KEY_GROUP(struct detection, os_type, struct enabled, "os.type", on_keys, "linux"),
@@ -41,12 +37,39 @@ static const struct key attribute_keys[] = {
               "the processor's architecture"),
     KEY_GROUP(struct detection, host_id, struct enabled, "host.id", off_keys,
               "the content of /etc/machine-id"),
+    KEY_GROUP(struct detection, host_ip, struct enabled, "host.ip", off_keys,
+              "addresses, without those of loopback"),
+    KEY_GROUP(struct detection, host_mac, struct enabled, "host.mac", off_keys,
+              "link-layer addresses"),
+    KEY_GROUP(struct detection, host_interface, struct enabled, "host.interface", off_keys,
+              "names of the network interfaces"),
+    KEY_GROUP(struct detection, os_description, struct enabled, "os.description", off_keys,
+              "the distribution and the kernel"),
+    KEY_GROUP(struct detection, os_name, struct enabled, "os.name", off_keys,
+              "ID of /etc/os-release"),
+    KEY_GROUP(struct detection, os_version, struct enabled, "os.version", off_keys,
+              "the distribution's version"),
+    KEY_GROUP(struct detection, os_build_id, struct enabled, "os.build.id", off_keys,
+              "BUILD_ID of /etc/os-release, or the kernel's release"),
+    KEY_GROUP(struct detection, cpu_vendor, struct enabled, "host.cpu.vendor.id", off_keys,
+              "from /proc/cpuinfo"),
+    KEY_GROUP(struct detection, cpu_family, struct enabled, "host.cpu.family", off_keys,
+              "from /proc/cpuinfo"),
+    KEY_GROUP(struct detection, cpu_model, struct enabled, "host.cpu.model.id", off_keys,
+              "from /proc/cpuinfo"),
+    KEY_GROUP(struct detection, cpu_name, struct enabled, "host.cpu.model.name", off_keys,
+              "from /proc/cpuinfo"),
+    KEY_GROUP(struct detection, cpu_stepping, struct enabled, "host.cpu.stepping", off_keys,
+              "from /proc/cpuinfo"),
+    KEY_GROUP(struct detection, cpu_cache, struct enabled, "host.cpu.cache.l2.size", off_keys,
+              "from /proc/cpuinfo, in KiB"),
     KEY_END,
 };
 static const struct key system_keys[] = {
     KEY_LIST(struct detection, hostname_sources, "hostname_sources", "[dns, os]",
-             "dns: the name that /etc/hosts has first; os: the host's own"),
-    SECTION("resource_attributes", attribute_keys, "what the detector system adds"),
+             "in order: dns, cname (the first name in the host's line of /etc/hosts), lookup "
+             "(the first name of its address there), os (the host's own)"),
+    KEY_SECTION("resource_attributes", attribute_keys, "what the detector system adds"),
     KEY_END,
 };
 static const struct key detection_keys[] = {
@@ -54,7 +77,7 @@ static const struct key detection_keys[] = {
              "env, system and k8s; the first that finds an attribute counts"),
     KEY_BOOL(struct detection, override, "override", "true",
              "replace attributes that a resource has already"),
-    SECTION("system", system_keys, "the detector system"),
+    KEY_SECTION("system", system_keys, "the detector system"),
     KEY_IGNORED("timeout", "accepted; nothing is asked over the network"),
     KEY_IGNORED("refresh_interval", "accepted; what is found does not change while it runs"),
     KEY_IGNORED("retry", "accepted; nothing is asked over the network"),
@@ -80,17 +103,10 @@ static void detection_check(const void *instance, struct key_report *report)
     for (size_t i = 0; i < self->hostname_sources.count; i++) {
         const char *name = self->hostname_sources.items[i];
         snprintf(path, sizeof path, "system.hostname_sources[%zu]", i);
-        if (strcmp(name, "dns") != 0 && strcmp(name, "os") != 0)
-            key_report_add(report, path, "found %.60s, expected dns or os", name);
+        if (strcmp(name, "dns") != 0 && strcmp(name, "os") != 0 && strcmp(name, "cname") != 0 &&
+            strcmp(name, "lookup") != 0)
+            key_report_add(report, path, "found %.60s, expected dns, cname, lookup or os", name);
     }
-}
-
-static bool has_word(const struct key_list *list, const char *word)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i], word) == 0)
-            return true;
-    return false;
 }
 
 /* What a detector finds is added to what those before it found; one that fails adds nothing. */
@@ -106,17 +122,29 @@ static void detect(struct detection *self, const char *detector, const struct en
         detect_k8s(&found);
     } else {
         struct detect_system wanted = {
-            .dns = has_word(&self->hostname_sources, "dns"),
-            .os = has_word(&self->hostname_sources, "os"),
+            .sources = &self->hostname_sources,
             .host_name = self->host_name.enabled,
             .os_type = self->os_type.enabled,
             .host_arch = self->host_arch.enabled,
             .host_id = self->host_id.enabled,
+            .host_ip = self->host_ip.enabled,
+            .host_mac = self->host_mac.enabled,
+            .host_interface = self->host_interface.enabled,
+            .os_description = self->os_description.enabled,
+            .os_name = self->os_name.enabled,
+            .os_version = self->os_version.enabled,
+            .os_build_id = self->os_build_id.enabled,
+            .cpu_vendor = self->cpu_vendor.enabled,
+            .cpu_family = self->cpu_family.enabled,
+            .cpu_model = self->cpu_model.enabled,
+            .cpu_name = self->cpu_name.enabled,
+            .cpu_stepping = self->cpu_stepping.enabled,
+            .cpu_cache = self->cpu_cache.enabled,
         };
         good = self->asks_system = detect_system(&wanted, &found, error, sizeof error);
     }
     if (!good)
-        log_warn("%s: the detector %s found nothing: %s", env->id, detector, error);
+        env_warn(env, "the detector %s found nothing: %s", detector, error);
     for (size_t i = 0; good && i < found.count; i++) {
         struct value value = value_read(found.items[i].any);
         if (!attributes_find(&self->found, found.items[i].key))

@@ -225,7 +225,7 @@ static void attributes_from_name(const struct span_processor *self, struct recor
     for (struct regex *const *rule = self->rules; *rule && !span->failed; rule++) {
         if (!record_get(span, SPAN_NAME, &name) || !name.bytes.size)
             return;
-        if (regex_find(*rule, name.bytes, 0, &match) != REGEX_YES)
+        if (regex_find(*rule, name.bytes, &match) != REGEX_YES)
             continue;
         take_groups(self, span, name.bytes, *rule, &match);
         if (self->name.to_attributes.break_after_match)

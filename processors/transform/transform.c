@@ -11,6 +11,7 @@ struct transform {
     struct key_groups lists[SIGNAL_COUNT]; /* struct ottl_settings */
     struct ottl_group **groups[SIGNAL_COUNT];
     size_t counts[SIGNAL_COUNT];
+    struct key_sieve sieves[SIGNAL_COUNT][EDIT_LEVELS];
     struct ottl_errors errors;
 };
 
@@ -48,20 +49,14 @@ static const char *const names[SIGNAL_COUNT] = {
     [SIGNAL_PROFILES] = "profile_statements",
 };
 
-static void group_path(const struct ottl_settings *settings, enum signal signal, size_t i,
-                       char path[64])
-{
-    snprintf(path, 64, settings->flat ? "%s" : "%s[%zu]", names[signal], i);
-}
-
 static void transform_check(const void *instance, struct key_report *report)
 {
     const struct transform *self = instance;
     for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
         const struct ottl_settings *settings = self->lists[signal].items;
         for (size_t i = 0; i < self->lists[signal].count; i++) {
-            char path[64];
-            group_path(&settings[i], (enum signal)signal, i, path);
+            char path[OTTL_PATH_SIZE];
+            ottl_group_path(&settings[i], names[signal], i, path);
             ottl_group_check(&settings[i], (enum signal)signal, path, report);
         }
     }
@@ -71,16 +66,17 @@ static bool open_groups(struct transform *self, enum signal signal, char *error,
 {
     const struct ottl_settings *settings = self->lists[signal].items;
     size_t count = self->lists[signal].count;
-    char path[64];
+    char path[OTTL_PATH_SIZE];
     self->counts[signal] = count;
     self->groups[signal] = calloc(count + 1, sizeof(struct ottl_group *));
     snprintf(error, error_size, "out of memory");
     for (size_t i = 0; self->groups[signal] && i < count; i++) {
-        group_path(&settings[i], signal, i, path);
+        ottl_group_path(&settings[i], names[signal], i, path);
         self->groups[signal][i] = ottl_group_new(
             &settings[i], signal, path, (enum ottl_error_mode)self->error_mode, error, error_size);
         if (!self->groups[signal][i])
             return false;
+        ottl_group_sieve(self->groups[signal][i], self->sieves[signal]);
     }
     return self->groups[signal];
 }
@@ -96,12 +92,13 @@ static bool transform_open(void *instance, const struct env *env, char *error, s
     return true;
 }
 
-/* Whether b may run in the same walk as a, which comes first: it gives the same as two walks. */
+/* Whether b may run in the same walk as a, which comes first: it gives the same as two walks. What
+ * b adds is nothing that a runs for. */
 static bool share(const struct ottl_group *a, const struct ottl_group *b)
 {
     enum ottl_context first = ottl_group_context(a), second = ottl_group_context(b);
-    return !ottl_group_reaches_out(a) && !ottl_group_reaches_out(b) && first <= second &&
-           !(first == OTTL_METRIC && second == OTTL_DATAPOINT);
+    return !ottl_group_reaches_out(a) && !ottl_group_reaches_out(b) && !ottl_group_adds_items(b) &&
+           first <= second && !(first == OTTL_METRIC && second == OTTL_DATAPOINT);
 }
 
 /* The groups from the first on that share a walk. */
@@ -161,9 +158,10 @@ static bool transform_step(void *instance, const struct batch *batch, struct pas
     struct ottl_group *const *groups = self->groups[batch->signal];
     size_t count = self->counts[batch->signal];
     for (size_t i = 0; i < count; i++)
-        if (ottl_group_reaches_out(groups[i]))
+        if (ottl_group_reaches_out(groups[i]) || ottl_group_adds_items(groups[i]))
             return false;
     step->levels = levels_of(groups, count);
+    step->sieves = self->sieves[batch->signal];
     step->run = run_all;
     return !count || sharing(groups) == count;
 }
@@ -176,7 +174,11 @@ static enum verdict transform_consume(void *instance, struct batch *given, struc
     while (*groups && batch->encoding == BATCH_OTLP) {
         struct walk walk = {self, groups, sharing(groups)};
         struct pass_step step = {
-            .levels = levels_of(groups, walk.count), .run = run_walk, .self = &walk};
+            .levels = levels_of(groups, walk.count),
+            .sieves = self->sieves[given->signal],
+            .run = run_walk,
+            .self = &walk,
+        };
         for (size_t i = 0; i < walk.count; i++)
             step.reaches_out = step.reaches_out || ottl_group_reaches_out(groups[i]);
         uint32_t dropped;

@@ -1,28 +1,31 @@
-/* Commits, and what is asked of the log each second (receivers/kafka/group.h). */
+/* Commits, outages and end offsets (receivers/kafka/group.h). */
 #include "lib/base/log.h"
 #include "receivers/kafka/group.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The log's time alone is committed only after this has passed. */
+/* If only the log's time has changed, it is committed after this much of it. */
 enum { TIME_STEP_MS = 30000, ASK_MS = 1000 };
+
+#define SILENCE_NS          (10 * NS_PER_S)
+#define STANDSTILL_LEAST_NS (2 * NS_PER_S)
 
 static void feed_collect(struct feed *feed, bool all, rd_kafka_topic_partition_list_t *list)
 {
-    char text[MARKS_TEXT];
+    char text[COMMIT_METADATA_SIZE];
     struct reader *reader = feed->reader;
     int64_t reached = (int64_t)(atomic_load(&feed->reached) / NS_PER_MS);
     pthread_mutex_lock(&reader->lock);
-    int64_t offset = ledger_commit(&feed->ledger);
-    int64_t oldest = ledger_oldest_ms(&feed->ledger), time = oldest >= 0 ? oldest : reached;
+    int64_t offset = offsets_to_commit(&feed->offsets);
+    int64_t oldest = offsets_oldest_ms(&feed->offsets), time = oldest >= 0 ? oldest : reached;
     bool due = all || offset != feed->committed ||
-               feed->ledger.settled != feed->committed_settled ||
+               feed->offsets.settled != feed->committed_settled ||
                time >= feed->committed_ms + TIME_STEP_MS;
     if (due) {
-        marks_write(&feed->ledger, time, text);
+        commit_metadata_write(&feed->offsets, time, text);
         feed->committed = offset;
-        feed->committed_settled = feed->ledger.settled;
+        feed->committed_settled = feed->offsets.settled;
         feed->committed_ms = time;
     }
     pthread_mutex_unlock(&reader->lock);
@@ -71,7 +74,70 @@ void group_committed(rd_kafka_t *client, rd_kafka_resp_err_t code,
         return;
     atomic_fetch_add(&group->self->commit_failures, 1);
     atomic_store(&group->commit_all, true);
-    log_warn("%s: offsets could not be committed: %s", group->self->env->id, rdkafka.err2str(code));
+    env_warn(group->self->env, "offsets could not be committed: %s", rdkafka.err2str(code));
+}
+
+/* ---- outages ---- */
+
+/* A shorter one does not matter, because spans wait longer for their profiles. */
+#define OUTAGE_LEAST_NS   (3 * NS_PER_S)
+#define GRACE_MOST_NS     (60 * NS_PER_S)
+#define RECONNECT_MOST_NS (5 * NS_PER_S) /* the exporter's reconnect.backoff.max.ms */
+
+/* A producer that backs off waits at most about as long as the outage lasted. */
+uint64_t outage_grace(uint64_t away_ns)
+{
+    if (away_ns < OUTAGE_LEAST_NS)
+        return 0;
+    return RECONNECT_MOST_NS + (away_ns < GRACE_MOST_NS ? away_ns : GRACE_MOST_NS);
+}
+
+uint64_t group_silence(const struct kafka_group *group)
+{
+    return clock_mono(&clock_system) - atomic_load(&group->answered);
+}
+
+void group_note_running(struct kafka_group *group, unsigned most_ms)
+{
+    uint64_t now = clock_mono(&clock_system), gap = now - group->ran_at;
+    group->ran_at = now;
+    if (!group_lease_is_over(group))
+        group_renew_lease(group, 0);
+    if (gap < most_ms * NS_PER_MS + STANDSTILL_LEAST_NS)
+        return;
+    uint64_t silence = now - atomic_load(&group->answered);
+    uint64_t excused = gap < silence ? gap : silence;
+    atomic_fetch_add(&group->answered, excused);
+    group->answered_wall += excused;
+}
+
+static void log_silence(struct kafka_group *group)
+{
+    uint64_t silence = group_silence(group);
+    if (group->silence_logged || silence < SILENCE_NS)
+        return;
+    group->silence_logged = true;
+    env_warn(group->self->env, "the brokers have not answered for %.0f s; asking again",
+             (double)silence / 1e9);
+}
+
+void group_note_answer(struct kafka_group *group)
+{
+    struct kafka_receiver *self = group->self;
+    uint64_t wall = clock_wall(self->env->clock);
+    uint64_t away = group_silence(group), grace = outage_grace(away), from = group->answered_wall;
+    atomic_store(&group->answered, clock_mono(&clock_system));
+    group->answered_wall = wall;
+    group->silence_logged = false;
+    if (!grace)
+        return;
+    if (wall >= atomic_load(&self->outage_until)) /* else the clocks are stopped already */
+        atomic_store(&self->outage_from, from);
+    atomic_store(&self->outage_until, wall + grace);
+    env_info(self->env,
+             "no answer from the brokers for %.0f s; decisions wait %.0f s for records that "
+             "producers kept meanwhile",
+             (double)away / 1e9, (double)grace / 1e9);
 }
 
 /* ---- ends ---- */
@@ -98,10 +164,21 @@ void group_ask_ends(struct kafka_group *group)
                 .topic_partition_list_add(list, group->readers[i]->feeds[f].topic,
                                           group->readers[i]->number)
                 ->offset = RD_KAFKA_OFFSET_END;
-    if (list->cnt && !rdkafka.offsets_for_times(group->client, list, ASK_MS))
-        for (int i = 0; i < list->cnt; i++)
-            if (!list->elems[i].err && list->elems[i].offset >= 0)
-                set_end(group, &list->elems[i], asked);
+    group_note_running(group, 0);
+    bool answered = list->cnt && !rdkafka.offsets_for_times(group->client, list, ASK_MS);
+    group_note_running(group, ASK_MS);
+    for (int i = 0; i < list->cnt; i++)
+        answered &= !list->elems[i].err;
+    bool idle = !list->cnt && group->phase == GROUP_ASSIGNED;
+    if (answered || idle) /* before the ends are set */
+        group_note_answer(group);
+    else if (list->cnt) {
+        log_silence(group);
+        kafka_topic_refresh(group->client);
+    }
+    for (int i = 0; i < list->cnt; i++)
+        if (!list->elems[i].err && list->elems[i].offset >= 0)
+            set_end(group, &list->elems[i], asked);
     rdkafka.topic_partition_list_destroy(list);
     for (size_t i = 0; i < group->worker_count; i++)
         worker_wake(group->workers[i]);

@@ -1,4 +1,5 @@
 /* The clients of a group (receivers/kafka/group.h). */
+#include "lib/base/heap.h"
 #include "receivers/kafka/group.h"
 
 #include <stdio.h>
@@ -6,21 +7,22 @@
 enum {
     MAX_MS = 3600 * 1000,
     PREFETCH_MIN = 64 << 10,
-    BUDGET_SHARE = 8,         /* the part of the budget that librdkafka's prefetch may take */
-    FETCH_DEFAULT = 16 << 20, /* of one answer, without max_fetch_size */
-    FETCH_LEAST = 1 << 20,
+    BUDGET_SHARE = 8, /* the part of the budget that librdkafka's prefetch may take */
+    /* Bytes of a fetch response by default. librdkafka reads it into one allocation, which the heap
+     * reuses only if it is not mmapped. */
+    FETCH_DEFAULT = HEAP_MAPPED - (64 << 10),
+    FETCH_LEAST = 64 << 10,
+    FETCH_MESSAGE = 1000, /* librdkafka accepts no fetch.max.bytes below message.max.bytes */
     RESPONSE_SPARE = 1 << 20,
 };
 
 rd_kafka_t *group_asking_client(struct kafka_group *group, char *error, size_t error_size)
 {
-    struct tls_material *material;
-    rd_kafka_conf_t *conf =
-        kafka_conf_new(&group->self->kafka, &group->peer, &material, error, error_size);
-    return conf ? kafka_client_new(RD_KAFKA_CONSUMER, conf, material, error, error_size) : NULL;
+    rd_kafka_conf_t *conf = kafka_conf_new(&group->self->kafka, &group->peer, error, error_size);
+    return conf ? kafka_client_new(RD_KAFKA_CONSUMER, conf, error, error_size) : NULL;
 }
 
-/* Each partition of the topics may be this member's. */
+/* This member may be assigned every partition of the topics. */
 static size_t prefetch_of(const struct kafka_group *group)
 {
     size_t partitions = 1, most = (size_t)group->self->max_partition_fetch_size;
@@ -41,6 +43,7 @@ static void set_fetch(struct kafka_group *group, rd_kafka_conf_t *conf, char *er
     answer = answer > FETCH_LEAST ? answer : FETCH_LEAST;
     group->prefetch = prefetch_of(group);
     kafka_conf_set_int(conf, "fetch.min.bytes", self->min_fetch_size, error, size);
+    kafka_conf_set_int(conf, "message.max.bytes", FETCH_MESSAGE, error, size);
     kafka_conf_set_int(conf, "fetch.max.bytes", answer, error, size);
     kafka_conf_set_int(conf, "receive.message.max.bytes", answer + 100000000, error, size);
     kafka_conf_set_int(conf, "fetch.wait.max.ms", kafka_ms(self->max_fetch_wait, 0, 300000), error,
@@ -53,8 +56,7 @@ static void set_fetch(struct kafka_group *group, rd_kafka_conf_t *conf, char *er
 rd_kafka_t *group_consumer(struct kafka_group *group, char *error, size_t size)
 {
     const struct kafka_receiver *self = group->self;
-    struct tls_material *material;
-    rd_kafka_conf_t *conf = kafka_conf_new(&self->kafka, &group->peer, &material, error, size);
+    rd_kafka_conf_t *conf = kafka_conf_new(&self->kafka, &group->peer, error, size);
     if (!conf)
         return NULL;
     kafka_conf_set(conf, "group.id", self->group_id, error, size);
@@ -64,7 +66,7 @@ rd_kafka_t *group_consumer(struct kafka_group *group, char *error, size_t size)
     kafka_conf_set(conf, "enable.auto.commit", "false", error, size);
     kafka_conf_set(conf, "enable.auto.offset.store", "false", error, size);
     kafka_conf_set(conf, "enable.partition.eof", "true", error, size);
-    /* Only for a committed offset that the broker has deleted: then as much as is left. */
+    /* Used only if the broker has deleted the committed offset: reads the earliest that is left. */
     kafka_conf_set(conf, "auto.offset.reset", "earliest", error, size);
     kafka_conf_set_int(conf, "session.timeout.ms", kafka_ms(self->session_timeout, 1, MAX_MS),
                        error, size);
@@ -73,7 +75,7 @@ rd_kafka_t *group_consumer(struct kafka_group *group, char *error, size_t size)
     set_fetch(group, conf, error, size);
     rdkafka.conf_set_rebalance_cb(conf, group_rebalance);
     rdkafka.conf_set_offset_commit_cb(conf, group_committed);
-    rd_kafka_t *client = kafka_client_new(RD_KAFKA_CONSUMER, conf, material, error, size);
+    rd_kafka_t *client = kafka_client_new(RD_KAFKA_CONSUMER, conf, error, size);
     if (client)
         rdkafka.poll_set_consumer(client);
     return client;

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 enum {
-    POLL_MS = 100,
     CHECK_MS = 200,
     CHECKS_APART_MS = 1000,
     OPEN_WAIT_S = 5,
@@ -17,6 +16,8 @@ enum {
 };
 
 #define ASK_NS NS_PER_S
+/* How long before the start a broker may have failed so that the start is due to it. */
+#define OUTAGE_BEFORE_NS (3 * NS_PER_S)
 
 void group_set_phase(struct kafka_group *group, enum group_phase phase, const char *trouble)
 {
@@ -38,11 +39,30 @@ static void group_pause(struct kafka_group *group, int ms)
     pthread_mutex_unlock(&group->lock);
 }
 
-/* Asks for the topics until all are there and agree. */
+/* Replaces the client that asks for the topics, to use new TLS files. */
+static void renew_asking_client(struct kafka_group *group)
+{
+    char error[512];
+    rd_kafka_t *client = group_asking_client(group, error, sizeof error);
+    if (!client) {
+        env_error(group->self->env, "%s", error);
+        return;
+    }
+    rdkafka.destroy(group->client);
+    group->client = client;
+}
+
+/* Asks for the topics until all exist and have equal partition counts. */
 static void ask_topics(struct kafka_group *group)
 {
-    while (!atomic_load(&group->stopping) && !group_check(group, group->client, CHECK_MS))
+    while (!atomic_load(&group->stopping) &&
+           !group_check_partitions(group, group->client, CHECK_MS)) {
+        if (kafka_peer_is_outdated(&group->peer))
+            renew_asking_client(group);
+        if (group->counts[0].partitions >= 0)
+            group_note_answer(group);
         group_pause(group, group->phase == GROUP_ASKING ? 0 : CHECKS_APART_MS);
+    }
     rdkafka.destroy(group->client);
     group->client = NULL;
 }
@@ -52,7 +72,7 @@ static bool join_group(struct kafka_group *group)
     char error[512];
     group->client = group_consumer(group, error, sizeof error);
     if (!group->client) {
-        log_error("%s: %s", group->self->env->id, error);
+        env_error(group->self->env, "%s", error);
         group_set_phase(group, GROUP_FAILED, error);
         return false;
     }
@@ -63,8 +83,7 @@ static bool join_group(struct kafka_group *group)
     rd_kafka_resp_err_t code = rdkafka.subscribe(group->client, list);
     rdkafka.topic_partition_list_destroy(list);
     if (code)
-        log_error("%s: the topics cannot be subscribed: %s", group->self->env->id,
-                  rdkafka.err2str(code));
+        env_error(group->self->env, "the topics cannot be subscribed: %s", rdkafka.err2str(code));
     group_set_phase(group, code ? GROUP_FAILED : GROUP_JOINING, "no partitions are assigned yet");
     return true;
 }
@@ -73,10 +92,11 @@ static void group_serve(struct kafka_group *group)
 {
     uint64_t now = clock_mono(&clock_system);
     if (group->letters)
-        letters_poll(group->letters, 0);
+        dead_letters_poll(group->letters, 0);
     if (now >= group->ask_at) {
         group->ask_at = now + ASK_NS;
         group_ask_ends(group);
+        group_count_unreadable(group, now);
         group_rewind(group);
     }
     if (now >= group->commit_at) {
@@ -85,18 +105,48 @@ static void group_serve(struct kafka_group *group)
     }
 }
 
-/* Records come through the partitions' own queues; what arrives here are errors. */
+/* Records come through the partitions' own queues; only errors arrive here. */
 static void group_poll(struct kafka_group *group)
 {
     rd_kafka_message_t *message = rdkafka.consumer_poll(group->client, POLL_MS);
     if (!message)
         return;
     if (message->err && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
-        log_warn("%s: %s", group->self->env->id, rdkafka.message_errstr(message));
+        env_warn(group->self->env, "%s", rdkafka.message_errstr(message));
     rdkafka.message_destroy(message);
 }
 
-/* After a fatal error, librdkafka's client does nothing any more. */
+void group_set_lease(struct kafka_group *group, uint64_t mono_ns)
+{
+    group->lease = mono_ns;
+    for (size_t i = 0; i < group->reader_count; i++)
+        atomic_store(&group->readers[i]->lease, mono_ns);
+}
+
+void group_renew_lease(struct kafka_group *group, uint64_t longer_ns)
+{
+    group->ran_at = clock_mono(&clock_system);
+    group_set_lease(group, group->ran_at + group->self->session_timeout + longer_ns);
+}
+
+bool group_lease_is_over(const struct kafka_group *group)
+{
+    return clock_mono(&clock_system) > group->lease;
+}
+
+/* False: this process stood still for longer than its session. */
+static bool group_turn(struct kafka_group *group)
+{
+    group_note_running(group, 0);
+    group_poll(group);
+    group_note_running(group, POLL_MS);
+    if (group_lease_is_over(group))
+        return false;
+    group_serve(group);
+    return !group_lease_is_over(group);
+}
+
+/* After a fatal error, a client of librdkafka is unusable. */
 static bool has_failed(struct kafka_group *group, char *text, size_t size)
 {
     const struct kafka_receiver *self = group->self;
@@ -111,18 +161,59 @@ static bool has_failed(struct kafka_group *group, char *text, size_t size)
     return code != RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/* Gives up the lanes, whose records others may read by now, and waits a little: members with the
- * same group_instance_id take the place from each other for ever. */
+/* Gives up the lanes, which other members may already read, and waits before the next attempt.
+ * Only group_rebalance may call assign: a second call for the same revocation would let the client
+ * rejoin, and librdkafka may drop a call without an answer while consumer_close ends the group. */
 static void leave_group(struct kafka_group *group, const char *why, unsigned wait_s)
 {
-    log_error("%s: %s; joining the group again in %u s", group->self->env->id, why, wait_s);
+    env_error(group->self->env, "%s; joining the group again in %u s", why, wait_s);
     group_end_lanes(group, true);
-    rdkafka.assign(group->client, NULL);
-    rdkafka.consumer_close(group->client);
+    rdkafka.consumer_close(group->client); /* calls group_rebalance */
     rdkafka.destroy(group->client);
     group->client = NULL;
     group_set_phase(group, GROUP_JOINING, why);
     group_pause(group, (int)wait_s * 1000);
+}
+
+/* Leaves the group as at a stop: drains, commits and closes. The next client uses the new TLS
+ * files. */
+static void leave_to_renew(struct kafka_group *group)
+{
+    char error[512];
+    env_info(group->self->env, "the TLS files have changed; joining the group again with them");
+    rdkafka.consumer_close(group->client); /* calls group_rebalance */
+    rdkafka.destroy(group->client);
+    group->client = NULL;
+    struct dead_letters *letters =
+        group->letters ? dead_letters_open(group->self, error, sizeof error) : NULL;
+    if (letters) {
+        dead_letters_close(group->letters);
+        group->letters = letters;
+    } else if (group->letters) {
+        env_error(group->self->env, "the dead-letter topic is written with the old TLS files: %s",
+                  error);
+    }
+    group_set_phase(group, GROUP_JOINING, "no partitions are assigned yet");
+}
+
+/* Why the group is left. */
+enum leave { LEAVE_STOPPED, LEAVE_OUTDATED, LEAVE_STOOD_STILL, LEAVE_FAILED };
+
+/* Serves the group until it must be left. After the last two, why is a sentence. */
+static enum leave group_stay(struct kafka_group *group, char *why, size_t size)
+{
+    group_renew_lease(group, 0);
+    while (!atomic_load(&group->stopping)) {
+        if (has_failed(group, why, size))
+            return LEAVE_FAILED;
+        if (kafka_peer_is_outdated(&group->peer))
+            return LEAVE_OUTDATED;
+        if (group_turn(group))
+            continue;
+        snprintf(why, size, "this process stood still for longer than session_timeout");
+        return LEAVE_STOOD_STILL;
+    }
+    return LEAVE_STOPPED;
 }
 
 static void *group_run(void *ctx)
@@ -133,16 +224,22 @@ static void *group_run(void *ctx)
     ask_topics(group);
     while (!atomic_load(&group->stopping) && join_group(group)) {
         uint64_t joined = clock_mono(&clock_system);
-        while (!atomic_load(&group->stopping) && !has_failed(group, why, sizeof why)) {
-            group_poll(group);
-            group_serve(group);
-        }
-        if (atomic_load(&group->stopping)) {
+        enum leave leave = group_stay(group, why, sizeof why);
+        if (leave == LEAVE_STOPPED) {
             rdkafka.consumer_close(group->client); /* calls group_rebalance */
             break;
         }
+        if (leave == LEAVE_OUTDATED) {
+            leave_to_renew(group);
+            continue;
+        }
+        if (leave == LEAVE_STOOD_STILL) {
+            leave_group(group, why, REJOIN_S);
+            continue;
+        }
         if (clock_mono(&clock_system) - joined > 2 * REJOIN_MOST_S * NS_PER_S)
             wait_s = REJOIN_S;
+        /* members with the same group_instance_id keep taking the place from each other */
         leave_group(group, why, wait_s);
         wait_s = wait_s * 2 < REJOIN_MOST_S ? wait_s * 2 : REJOIN_MOST_S;
     }
@@ -165,7 +262,7 @@ static bool list_topics(struct kafka_group *group)
         const struct key_list *topics = kafka_receiver_topics(self, (enum signal)s);
         for (size_t i = 0; self->env->intakes[s] && i < topics->count; i++)
             group->topics[group->topic_count++] =
-                (struct group_topic){topics->items[i], (enum signal)s};
+                (struct group_topic){.name = topics->items[i], .signal = (enum signal)s};
     }
     return true;
 }
@@ -207,7 +304,7 @@ static bool group_start(struct kafka_group *group, char *error, size_t error_siz
     group->client = group_asking_client(group, error, error_size);
     if (!group->client)
         return false;
-    if (*self->dead_letter.topic && !(group->letters = letters_open(self, error, error_size)))
+    if (*self->dead_letter.topic && !(group->letters = dead_letters_open(self, error, error_size)))
         return false;
     snprintf(error, error_size, "the system cannot create a thread");
     if (!start_workers(group))
@@ -224,6 +321,8 @@ struct kafka_group *group_open(struct kafka_receiver *self, char *error, size_t 
         return NULL;
     }
     group->self = self;
+    group->answered = clock_mono(&clock_system);
+    group->answered_wall = clock_wall(self->env->clock) - OUTAGE_BEFORE_NS;
     kafka_peer_init(&group->peer, self->env->id, group);
     pthread_mutex_init(&group->lock, NULL);
     thread_cond_init(&group->changed);
@@ -244,7 +343,7 @@ void group_close(struct kafka_group *group)
     pthread_mutex_unlock(&group->lock);
     if (group->started)
         pthread_join(group->thread, NULL);
-    letters_close(group->letters);
+    dead_letters_close(group->letters);
     for (size_t i = 0; i < group->worker_count; i++)
         worker_stop(group->workers[i]);
     if (group->client)

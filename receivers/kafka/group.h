@@ -1,6 +1,6 @@
 /*
- * The consumer and its thread: joins the group, makes readers of the partitions that it is
- * assigned, commits what they settled, and ends them when they are revoked.
+ * The consumer and its thread. It joins the group, makes a reader for each assigned lane, commits
+ * the offsets that settled, and ends the readers when their partitions are revoked.
  */
 #ifndef RECEIVERS_KAFKA_GROUP_H
 #define RECEIVERS_KAFKA_GROUP_H
@@ -8,14 +8,28 @@
 #include "receivers/kafka/topics.h"
 #include "receivers/kafka/worker.h"
 
+struct unreadable_count {
+    uint64_t records, unreadable;
+};
+
 struct group_topic {
     const char *name; /* of the settings */
     enum signal signal;
+
+    /* written by the group's thread, under the group's lock */
+    uint64_t records, unreadable; /* since the start */
+    uint64_t in_a_row;            /* unreadable ones since the last readable one */
+    struct unreadable_count said; /* the counts that were logged last */
+    uint64_t say_at;              /* mono */
+    char why[192];                /* why the first one since then could not be read */
 };
 
-/* How far a receiver is. */
+/* How long a poll of the consumer takes at most, without its callbacks. */
+enum { POLL_MS = 100 };
+
+/* The state of the receiver. */
 enum group_phase {
-    GROUP_ASKING,    /* for the topics */
+    GROUP_ASKING,    /* asks for the topics */
     GROUP_WAITING,   /* a topic is missing, or no broker answers */
     GROUP_DISAGREES, /* the topics have different numbers of partitions */
     GROUP_JOINING,
@@ -27,58 +41,93 @@ struct kafka_group {
     struct kafka_receiver *self;
     struct kafka_peer peer;
     rd_kafka_t *client;
-    struct letters *letters; /* NULL: none */
+    struct dead_letters *letters; /* NULL: none */
     struct group_topic *topics;
     struct topic_count *counts;
     size_t topic_count;
     struct worker **workers;
     size_t worker_count;
-    size_t prefetch; /* bytes that librdkafka may fetch ahead of a partition */
-    size_t charged;  /* of the budget, for that */
+    size_t prefetch;           /* bytes that librdkafka may prefetch of a partition */
+    size_t charged;            /* to the budget, for that */
+    _Atomic uint64_t answered; /* when the brokers last knew all that they were asked, mono */
+    uint64_t answered_wall;    /* the same, unix ns; at first the start */
+    bool silence_logged;
     pthread_t thread;
     bool started;
     _Atomic bool stopping;
     uint64_t commit_at, ask_at; /* mono */
+    uint64_t lease;             /* mono */
+    uint64_t ran_at;            /* when the group's thread last noted that it runs, mono */
     _Atomic bool commit_all;    /* the last commit failed */
 
-    pthread_mutex_t lock; /* guards the rest, for others than the group's thread */
+    pthread_mutex_t lock; /* guards the rest; the group's thread may read without it */
     pthread_cond_t changed;
     enum group_phase phase;
-    char trouble[256]; /* why it is not assigned; "": nothing */
+    char trouble[256]; /* why nothing is assigned; "": something is */
     struct reader **readers;
     size_t reader_count;
 };
 
-/* Checks the topics, waits for that some seconds, and starts. NULL: error is a sentence. */
+/* Starts the threads, and waits some seconds until the brokers have answered about the topics.
+ * NULL: error is a sentence. */
 struct kafka_group *group_open(struct kafka_receiver *self, char *error, size_t error_size);
 
-/* Ends the lanes, waits (bounded) for what is under way, commits, leaves. May be NULL. */
+/* Ends the lanes, waits up to some seconds for records in flight, commits, and leaves the group.
+ * May be NULL. */
 void group_close(struct kafka_group *group);
 
 /* ---- for the group's files ---- */
 
 void group_set_phase(struct kafka_group *group, enum group_phase phase, const char *trouble);
 
-/* members.c: the rebalance callback of librdkafka. */
+/* group.c: sets until when (mono) the session lasts at most. Records in flight are not sent after
+ * that: a process that was stopped for a while, such as a paused container, may have lost its
+ * partitions. */
+void group_set_lease(struct kafka_group *group, uint64_t mono_ns);
+/* Sets it to session_timeout from now, plus longer_ns, and notes that the thread runs. */
+void group_renew_lease(struct kafka_group *group, uint64_t longer_ns);
+bool group_lease_is_over(const struct kafka_group *group);
+
+/* assignment.c: the rebalance callback of librdkafka. */
 void group_rebalance(rd_kafka_t *client, rd_kafka_resp_err_t code,
                      rd_kafka_topic_partition_list_t *list, void *opaque);
-/* Drops what is held, waits for what is under way, commits, and gives the lanes up. lost: others
- * may read the partitions already, so nothing is waited for or committed. */
+/* Drops held spans, waits for records in flight, commits, and frees the readers. What is still
+ * queued is no longer sent. lost: other members may read the partitions already, so this neither
+ * waits nor commits. */
 void group_end_lanes(struct kafka_group *group, bool lost);
-/* Reads lanes again of which something was given up. */
+/* Restarts the lanes of records that an exporter gave up. */
 void group_rewind(struct kafka_group *group);
 
-/* commits.c: commits what changed since the last time. all: whatever was committed last. */
+/* commits.c: commits what changed since the last commit; all: everything. wait: for the answer. */
 void group_commit(struct kafka_group *group, bool all, bool wait);
 void group_committed(rd_kafka_t *client, rd_kafka_resp_err_t code,
                      rd_kafka_topic_partition_list_t *list, void *opaque);
-/* Adds what is to be committed of a reader to a list. */
+/* Adds a reader's offsets to commit to a list. */
 void reader_collect(struct reader *reader, bool all, rd_kafka_topic_partition_list_t *list);
-/* Asks for the ends of all partitions. */
+/* Notes that the brokers answered for all partitions that they were asked about. After a longer
+ * silence, lanes stand still. A rebalance is silence too: a broker may be away meanwhile. */
+void group_note_answer(struct kafka_group *group);
+/* Returns how long ago the brokers last answered, ns. Any thread. */
+uint64_t group_silence(const struct kafka_group *group);
+/* Notes that the group's thread runs, after calls that should have taken at most most_ms since it
+ * last noted that, and extends the lease unless it is over. If the calls took seconds longer, this
+ * process stood still: that time does not count as the brokers' silence. */
+void group_note_running(struct kafka_group *group, unsigned most_ms);
+/* Pure. Returns how long lanes stand still after an outage of the brokers. */
+uint64_t outage_grace(uint64_t away_ns);
+/* Asks the brokers for the end offsets of all partitions. */
 void group_ask_ends(struct kafka_group *group);
 
-/* check.c: asks for the topics' partitions and sets the phase. */
-bool group_check(struct kafka_group *group, rd_kafka_t *client, int timeout_ms);
+/* unreadable.c: counts the records of the last second that could not be read, and logs them once a
+ * minute. */
+void group_count_unreadable(struct kafka_group *group, uint64_t mono);
+/* Whether the last records of a topic were all unreadable; appends why. Under the lock. */
+bool group_has_unreadable(const struct kafka_group *group, struct bytes *out);
+/* Appends a line for each topic with records that could not be read. Under the lock. */
+void group_explain_unreadable(const struct kafka_group *group, struct bytes *out);
+
+/* partition_counts.c: asks for the topics' partitions and sets the phase. */
+bool group_check_partitions(struct kafka_group *group, rd_kafka_t *client, int timeout_ms);
 
 /* consumer.c: the two clients. NULL: error is a sentence. */
 rd_kafka_t *group_asking_client(struct kafka_group *group, char *error, size_t error_size);

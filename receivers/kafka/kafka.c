@@ -34,6 +34,8 @@ static bool kafka_receiver_trouble(void *instance, struct bytes *out)
     bool trouble = group->phase != GROUP_ASSIGNED;
     if (trouble)
         bytes_printf(out, "%s", group->trouble);
+    else
+        trouble = group_has_unreadable(group, out);
     pthread_mutex_unlock(&group->lock);
     return trouble;
 }
@@ -51,6 +53,7 @@ const struct component receiver_kafka = {
     .gives_metadata = kafka_gives_metadata,
     .places = kafka_receiver_places,
     .open = kafka_receiver_open,
+    .probe = kafka_receiver_probe,
     .trouble = kafka_receiver_trouble,
     .explain = kafka_receiver_explain,
     .metrics = kafka_receiver_metrics,

@@ -1,21 +1,21 @@
 /*
  * The kafka receiver's instance.
  *
- *     group thread   polls the consumer: assignment, commits, ends of partitions; ends lanes
- *     N workers      read the lanes that are theirs (number % N), a record at a time, and push it
- *                    through the pipelines inline
- *     exporters'     settle receipts: mark a record in its feed's ledger, no more
+ *     group thread        polls the consumer, starts and ends lanes, commits offsets
+ *     N workers           each reads the lanes with number % N, and pushes one record at a time
+ *                         through the pipelines
+ *     exporters' threads  settle receipts, which marks a record in its feed's offsets
  *
- * A lane is one partition number across all topics (reader.h); a feed is one of its partitions.
- *
- *     assigned -> where to start (start.h) -> READ by a worker, or paused: its queues fill up to
- *     the prefetch and no further -> taken away -> lane_end -> wait for what is under way ->
- *     commit -> given up
+ * A lane is one partition number across all topics (reader.h); a feed is one of its partitions. A
+ * lane is assigned, gets its start offsets (start_offsets.h), and is read by a worker or paused; a
+ * paused lane's queues fill up to the prefetch. When it is revoked, it ends (lane_end), the group
+ * waits for its records in flight, commits, and unassigns it.
  */
 #ifndef RECEIVERS_KAFKA_KAFKA_H
 #define RECEIVERS_KAFKA_KAFKA_H
 
 #include "lib/kafka/kafka_settings.h"
+#include "lib/kafka/kafka_topic.h"
 #include "pipeline/component.h"
 
 enum { KAFKA_OTLP_PROTO, KAFKA_OTLP_JSON, KAFKA_NATIVE };
@@ -74,6 +74,12 @@ struct kafka_receiver {
 
     const struct env *env;
     struct kafka_group *group;
+    struct kafka_topic_match match; /* of probes */
+
+    /* After the brokers did not answer, lanes stand still at outage_from until outage_until:
+     * producers may still have records of that time. Unix ns. */
+    _Atomic uint64_t outage_from, outage_until;
+    _Atomic bool append_time; /* a topic has LogAppendTime, which was logged */
 
     /* metrics */
     _Atomic uint64_t rebalances;
@@ -81,6 +87,7 @@ struct kafka_receiver {
     _Atomic uint64_t commit_failures;
     _Atomic uint64_t pauses;
     _Atomic uint64_t replayed; /* records read again for their ids */
+    _Atomic uint64_t expired;  /* records that the broker deleted before they were read */
     _Atomic uint64_t skipped;  /* records read again whose delivery is known */
     _Atomic uint64_t poisoned;
     _Atomic uint64_t dead_letters;
@@ -89,10 +96,13 @@ struct kafka_receiver {
 
 /* keys.c */
 extern const struct key kafka_receiver_keys[];
-/* The topics of a signal: those configured, or the default one. */
+/* Returns the configured topics of a signal, or the default one. */
 const struct key_list *kafka_receiver_topics(const struct kafka_receiver *self, enum signal signal);
 void kafka_receiver_check(const void *config, struct key_report *report);
 void kafka_receiver_places(const void *config, place_visit_fn *visit, void *ctx);
+
+/* probe.c */
+bool kafka_receiver_probe(void *instance, enum signal signal, struct probe_result *result);
 
 /* report.c */
 extern const struct metric kafka_receiver_metrics[];

@@ -89,7 +89,7 @@ const struct key kafka_receiver_keys[] = {
     KEY_INT(struct kafka_receiver, min_fetch_size, "min_fetch_size", "1", 1, 100000000,
             "bytes that a broker waits for before it answers"),
     KEY_INT(struct kafka_receiver, max_fetch_size, "max_fetch_size", "0", 0, 1000000000,
-            "bytes of an answer; 0: 16 MiB, and at most an eighth of the memory limit"),
+            "bytes of an answer; 0: 960 KiB, and at most an eighth of the memory limit"),
     KEY_DURATION(struct kafka_receiver, max_fetch_wait, "max_fetch_wait", "250ms", 0,
                  "how long a broker waits for min_fetch_size"),
     KEY_INT(struct kafka_receiver, max_partition_fetch_size, "max_partition_fetch_size", "1048576",

@@ -2,12 +2,14 @@
 
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
-#include "receivers/kafka/handed.h"
+#include "receivers/kafka/in_flight.h"
 #include "receivers/kafka/record.h"
+#include "receivers/kafka/timestamps.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-/* After so many records the worker looks at its other lanes. */
+/* Records that the worker reads of a lane before it continues with the next one. */
 enum { STEP_RECORDS = 64 };
 
 /* ---- life ---- */
@@ -22,18 +24,18 @@ static bool feed_open(struct reader *reader, struct feed *feed, struct feed_star
                       .queue = start->queue,
                       .behind = start->from,
                       .deliver_from = start->deliver_from,
-                      .marks = start->marks,
+                      .commit_metadata = start->commit_metadata,
                       .committed = -1};
     atomic_init(&feed->end, start->end);
     atomic_init(&feed->end_asked, start->end_asked);
     atomic_init(&feed->at, start->from);
     feed->native = reader->self->signals[start->signal].encoding == KAFKA_NATIVE;
-    parts_init(&feed->parts, reader->self->env->budget);
-    ledger_init(&feed->ledger, start->deliver_from, reader->self->env->budget);
+    record_parts_init(&feed->parts, reader->self->env->budget);
+    offsets_init(&feed->offsets, start->deliver_from, reader->self->env->budget);
     return feed->topic;
 }
 
-/* The time from which on all feeds have every profile; 0: not known; or SINCE_EVER. */
+/* Returns the time from which on all feeds read every profile; 0: not known; or SINCE_EVER. */
 static uint64_t starts_since(const struct feed_start *starts, size_t count)
 {
     uint64_t since = 0;
@@ -47,7 +49,7 @@ static uint64_t starts_since(const struct feed_start *starts, size_t count)
     return since;
 }
 
-struct reader *reader_new(struct kafka_receiver *self, struct letters *letters, int32_t number,
+struct reader *reader_new(struct kafka_receiver *self, struct dead_letters *letters, int32_t number,
                           struct feed_start *starts, size_t count)
 {
     struct reader *reader = calloc(1, sizeof *reader + count * sizeof *reader->feeds);
@@ -55,7 +57,7 @@ struct reader *reader_new(struct kafka_receiver *self, struct letters *letters, 
     for (size_t i = 0; i < count; i++)
         signals |= SIGNAL_BIT(starts[i].signal);
     for (size_t i = 0; !reader && i < count; i++) {
-        marks_release(&starts[i].marks);
+        commit_metadata_release(&starts[i].commit_metadata);
         if (starts[i].queue)
             rdkafka.queue_destroy(starts[i].queue);
     }
@@ -65,6 +67,7 @@ struct reader *reader_new(struct kafka_receiver *self, struct letters *letters, 
     reader->self = self;
     reader->letters = letters;
     reader->number = number;
+    reader->lease = TIME_NEVER;
     reader->on_error = self->marking.on_error;
     reader->on_permanent_error = self->marking.on_permanent_error;
     pthread_mutex_init(&reader->step, NULL);
@@ -74,7 +77,7 @@ struct reader *reader_new(struct kafka_receiver *self, struct letters *letters, 
     for (; reader->feed_count < count; reader->feed_count++)
         opened &=
             feed_open(reader, &reader->feeds[reader->feed_count], &starts[reader->feed_count]);
-    /* Metrics and logs wait for nothing, so they do not hold the clock up. */
+    /* Metrics and logs do not take part in the lane's clock if there are traces or profiles. */
     reader->lane =
         lane_new(self->env->id, (uint32_t)number, signals & joint ? signals & joint : signals);
     uint64_t since = starts_since(starts, count);
@@ -99,8 +102,8 @@ void reader_unref(struct reader *reader)
     if (!reader || atomic_fetch_sub(&reader->refs, 1) != 1)
         return;
     for (size_t i = 0; i < reader->feed_count; i++) {
-        ledger_release(&reader->feeds[i].ledger);
-        marks_release(&reader->feeds[i].marks);
+        offsets_release(&reader->feeds[i].offsets);
+        commit_metadata_release(&reader->feeds[i].commit_metadata);
         free(reader->feeds[i].topic);
     }
     lane_unref(reader->lane);
@@ -130,18 +133,18 @@ void reader_end(struct reader *reader)
 void feed_settle(struct feed *feed, uint64_t number)
 {
     pthread_mutex_lock(&feed->reader->lock);
-    ledger_settle(&feed->ledger, number);
+    offsets_settle(&feed->offsets, number);
     pthread_mutex_unlock(&feed->reader->lock);
 }
 
 static void feed_close(struct feed *feed, enum cause cause)
 {
     if (feed->waiting)
-        handed_drop(feed->waiting, cause);
+        in_flight_drop(feed->waiting, cause);
     feed->waiting = NULL;
     for (; feed->head < feed->head_count; feed->head++)
         rdkafka.message_destroy(feed->heads[feed->head]);
-    parts_release(&feed->parts);
+    record_parts_release(&feed->parts);
     if (feed->queue) {
         rdkafka.queue_io_event_enable(feed->queue, -1, NULL, 0);
         rdkafka.queue_destroy(feed->queue);
@@ -196,7 +199,8 @@ static void feed_resume(struct feed *feed)
 
 /* ---- the next record ---- */
 
-/* The offset after what was read, past what has no records, as aborted transactions. */
+/* Sets the offset after what was read. Offsets without records, as of aborted transactions, count
+ * as read. */
 static void feed_read_to(struct feed *feed, int64_t behind)
 {
     if (behind <= feed->behind)
@@ -210,11 +214,11 @@ static void feed_event(struct feed *feed, const rd_kafka_message_t *message)
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         feed_read_to(feed, message->offset);
         pthread_mutex_lock(&feed->reader->lock);
-        if (ledger_size(&feed->ledger) == 0 && message->offset > feed->ledger.position)
-            feed->ledger.position = message->offset;
+        if (offsets_size(&feed->offsets) == 0 && message->offset > feed->offsets.position)
+            feed->offsets.position = message->offset;
         pthread_mutex_unlock(&feed->reader->lock);
     } else {
-        log_warn("%s: %s/%d: %s", feed->reader->self->env->id, feed->topic, feed->reader->number,
+        env_warn(feed->reader->self->env, "%s/%d: %s", feed->topic, feed->reader->number,
                  rdkafka.message_errstr(message));
     }
 }
@@ -226,37 +230,7 @@ static void feed_fill(struct feed *feed)
     ssize_t got = rdkafka.consume_batch_queue(feed->queue, 0, feed->heads, FEED_HEADS);
     feed->head = 0;
     feed->head_count = got > 0 ? (size_t)got : 0;
-}
-
-/* The time of a record: never later than now, so that a producer whose clock is ahead cannot push
- * the lane's clock into the future. */
-static uint64_t record_time(const struct feed *feed, const rd_kafka_message_t *message)
-{
-    uint64_t now = clock_wall(feed->reader->self->env->clock);
-    int64_t ms = rdkafka.message_timestamp(message, NULL);
-    uint64_t time = ms > 0 ? (uint64_t)ms * NS_PER_MS : 0;
-    time = time < now ? time : now;
-    return time > feed->reached ? time : feed->reached;
-}
-
-static void feed_reached(struct feed *feed, uint64_t time)
-{
-    if (time <= feed->reached)
-        return;
-    feed->reached = time;
-    if (feed->joint)
-        lane_reached(feed->reader->lane, feed->signal, time);
-}
-
-static void feed_at_end(struct feed *feed)
-{
-    int64_t end = atomic_load(&feed->end);
-    uint64_t asked = atomic_load(&feed->end_asked);
-    if (end < 0 || feed->behind < end || asked <= feed->reached)
-        return;
-    feed->reached = asked;
-    if (feed->joint)
-        lane_at_end(feed->reader->lane, feed->signal, asked);
+    feed_read_timestamps(feed);
 }
 
 /* Finds the feed's next record, popping events on the way. */
@@ -268,8 +242,8 @@ static struct feed_head feed_look(struct feed *feed)
             break;
         rd_kafka_message_t *message = feed->heads[feed->head];
         if (!message->err) {
-            feed_reached(feed, record_time(feed, message));
-            return (struct feed_head){true, feed->reached};
+            feed_set_clock(feed);
+            return (struct feed_head){true, feed->dated};
         }
         feed_event(feed, message);
         rdkafka.message_destroy(message);
@@ -277,18 +251,6 @@ static struct feed_head feed_look(struct feed *feed)
     }
     feed_at_end(feed);
     return (struct feed_head){false, feed->reached};
-}
-
-size_t heads_choose(const struct feed_head *heads, size_t count)
-{
-    size_t chosen = count;
-    for (size_t i = 0; i < count; i++)
-        if (heads[i].known && (chosen == count || heads[i].time < heads[chosen].time))
-            chosen = i;
-    for (size_t i = 0; chosen < count && i < count; i++)
-        if (!heads[i].known && heads[chosen].time > heads[i].time + FEED_AHEAD_NS)
-            return count;
-    return chosen;
 }
 
 /* ---- one record ---- */
@@ -301,31 +263,32 @@ static void feed_advance(struct feed *feed)
     feed_resume(feed);
 }
 
-/* Adds the head to the ledger. False: full, or no memory. */
+/* Adds the head to the offsets. False: full, or no memory. */
 static bool feed_list(struct feed *feed, bool settled, uint64_t *number)
 {
     const rd_kafka_message_t *message = feed->heads[feed->head];
     pthread_mutex_lock(&feed->reader->lock);
     bool listed =
-        ledger_add(&feed->ledger, message->offset, (int64_t)(feed->reached / NS_PER_MS), number);
+        offsets_add(&feed->offsets, message->offset, (int64_t)(feed->reached / NS_PER_MS), number);
     if (listed && settled)
-        ledger_settle(&feed->ledger, *number);
+        offsets_settle(&feed->offsets, *number);
     pthread_mutex_unlock(&feed->reader->lock);
     return listed;
 }
 
-static void log_poison(const struct feed *feed, const rd_kafka_message_t *message, const char *why)
+static void log_unreadable(const struct feed *feed, const rd_kafka_message_t *message,
+                           const char *why)
 {
-    log_warn("%s: a record of %s cannot be read, partition %d, offset %lld: %s; %s",
-             feed->reader->self->env->id, feed->topic, feed->reader->number,
-             (long long)message->offset, why,
+    env_warn(feed->reader->self->env,
+             "a record of %s cannot be read, partition %d, offset %lld: %s; %s", feed->topic,
+             feed->reader->number, (long long)message->offset, why,
              feed->reader->letters ? "it goes to the dead-letter topic"
                                    : "it is skipped, dead_letter.topic is not set");
 }
 
-/* A record that no reading can help: to the dead-letter topic, or counted and passed over. It is in
- * the ledger already. */
-static void feed_poison(struct feed *feed, uint64_t number, const struct outcome *why)
+/* Sends an unreadable record to the dead-letter topic, or counts and skips it. It already has
+ * an entry in the offsets. */
+static void feed_refuse(struct feed *feed, uint64_t number, const struct outcome *why)
 {
     struct kafka_receiver *self = feed->reader->self;
     const rd_kafka_message_t *message = feed->heads[feed->head];
@@ -333,9 +296,9 @@ static void feed_poison(struct feed *feed, uint64_t number, const struct outcome
         .transport = ADMISSION_PULL, .signal = (int)feed->signal, .why = why};
     meter_refused(self->env->meter, &refusal);
     if (atomic_fetch_add(&self->poisoned, 1) < 10 || log_enabled(LOG_DEBUG))
-        log_poison(feed, message, why->text);
+        log_unreadable(feed, message, why->text);
     if (!feed->reader->letters ||
-        !letters_send(feed->reader->letters, message, why->text, feed, number))
+        !dead_letters_send(feed->reader->letters, message, why->text, feed, number))
         feed_settle(feed, number);
     feed_advance(feed);
 }
@@ -344,30 +307,30 @@ static void feed_poison(struct feed *feed, uint64_t number, const struct outcome
 static bool feed_had(const struct feed *feed)
 {
     int64_t offset = feed->heads[feed->head]->offset;
-    return offset < feed->deliver_from || marks_has(&feed->marks, offset);
+    return offset < feed->deliver_from || commit_metadata_has(&feed->commit_metadata, offset);
 }
 
 /* False: the lane waits. */
 static bool feed_offer(struct feed *feed, uint64_t mono_ns)
 {
     uint64_t number = 0;
-    struct outcome outcome = handed_offer(feed->waiting, &number);
+    struct outcome outcome = in_flight_offer(feed->waiting, &number);
     if (outcome.verdict == VERDICT_RETRY) {
         feed_pause(feed, mono_ns);
         return false;
     }
     feed->waiting = NULL;
     if (outcome.verdict == VERDICT_REJECT && !feed_had(feed))
-        feed_poison(feed, number, &outcome);
+        feed_refuse(feed, number, &outcome);
     else
         feed_advance(feed);
     return true;
 }
 
-/* What the head gives: its own value, that of all its parts, or none yet. */
+/* The head's value: its own, or that of all its parts joined. */
 struct feed_value {
     struct view value;
-    struct parted *parted; /* NULL: it is no part */
+    struct partial_record *partial; /* NULL: the head is not a part */
     bool whole;
 };
 
@@ -386,8 +349,8 @@ static struct outcome feed_value(struct feed *feed, struct feed_value *found)
         return OUTCOME_OK;
     if (!native_part_parse(text, &part))
         return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed header " NATIVE_PART);
-    enum parts_result result =
-        parts_add(&feed->parts, &part, found->value, feed->reached, &found->parted);
+    enum record_parts_result result =
+        record_parts_add(&feed->parts, &part, found->value, feed->reached, &found->partial);
     if (result == PARTS_NO_MEMORY)
         return outcome_no_memory();
     if (result == PARTS_STRAY)
@@ -395,29 +358,29 @@ static struct outcome feed_value(struct feed *feed, struct feed_value *found)
                           "part %u of %u of a record whose earlier parts are missing", part.number,
                           part.count);
     found->whole = result == PARTS_WHOLE;
-    found->value = bytes_view(&found->parted->value);
+    found->value = bytes_view(&found->partial->value);
     return OUTCOME_OK;
 }
 
-/* Settles the parts of a record that never became whole. */
-static void feed_drop_parted(struct feed *feed, struct parted *parted)
+/* Drops a value that is incomplete, and settles the parts that were read. */
+static void feed_drop_partial(struct feed *feed, struct partial_record *partial)
 {
-    for (uint32_t i = 0; i < parted->number_count; i++)
-        feed_settle(feed, parted->numbers[i]);
-    parts_close(&feed->parts, parted);
+    for (uint32_t i = 0; i < partial->number_count; i++)
+        feed_settle(feed, partial->numbers[i]);
+    record_parts_close(&feed->parts, partial);
 }
 
 static void feed_expire_parts(struct feed *feed)
 {
     uint64_t before = feed->reached > PARTS_WAIT_NS ? feed->reached - PARTS_WAIT_NS : 0;
-    for (struct parted *stale; (stale = parts_stale(&feed->parts, before));) {
+    for (struct partial_record *stale; (stale = record_parts_stale(&feed->parts, before));) {
         if (stale->number_count) {
             atomic_fetch_add(&feed->reader->self->poisoned, 1);
-            log_warn("%s: %s/%d: %u of %u parts of a record never arrived; it is skipped",
-                     feed->reader->self->env->id, feed->topic, feed->reader->number,
-                     stale->count - stale->got, stale->count);
+            env_warn(feed->reader->self->env,
+                     "%s/%d: %u of %u parts of a record never arrived; it is skipped", feed->topic,
+                     feed->reader->number, stale->count - stale->got, stale->count);
         }
-        feed_drop_parted(feed, stale);
+        feed_drop_partial(feed, stale);
     }
 }
 
@@ -425,10 +388,10 @@ static void feed_set_lane(struct feed *feed, struct batch *batch)
 {
     struct reader *reader = feed->reader;
     uint64_t replay = reader->self->replay;
-    if (reader->ever) /* early enough for any span in the log */
+    if (reader->ever) /* earlier than any span in the log needs */
         lane_set_since(reader->lane, feed->reached > replay ? feed->reached - replay : 1);
     reader->ever = false;
-    batch_set_lane(batch, reader->lane, feed->reached);
+    batch_set_lane(batch, reader->lane, feed->dated);
 }
 
 /* Reads the head as profiles that were delivered before. Without memory its ids are missed, and a
@@ -449,11 +412,11 @@ static bool feed_again(struct feed *feed, uint64_t mono_ns)
     if (feed->signal == SIGNAL_PROFILES && feed_value(feed, &found).verdict == VERDICT_OK &&
         found.whole)
         record_read(reader->self, feed->signal, feed->heads[feed->head], found.value, &batch);
-    if (found.parted && found.whole)
-        parts_close(&feed->parts, found.parted);
+    if (found.partial && found.whole)
+        record_parts_close(&feed->parts, found.partial);
     if (batch) {
         feed_set_lane(feed, batch);
-        feed->waiting = handed_new(feed, batch, &number, 0);
+        feed->waiting = in_flight_new(feed, batch, &number, 0);
     }
     if (feed->waiting)
         return feed_offer(feed, mono_ns);
@@ -461,19 +424,20 @@ static bool feed_again(struct feed *feed, uint64_t mono_ns)
     return true;
 }
 
-/* Hands a listed record over, with the parts before it. */
+/* Pushes a record that has an entry in the offsets, with its earlier parts, into the pipelines. */
 static bool feed_hand(struct feed *feed, struct batch *batch, uint64_t number,
-                      struct parted *parted, uint64_t mono_ns)
+                      struct partial_record *partial, uint64_t mono_ns)
 {
-    bool noted = !parted || parted_note(parted, number);
+    bool noted = !partial || partial_record_note(partial, number);
     feed_set_lane(feed, batch);
     if (noted)
-        feed->waiting = parted ? handed_new(feed, batch, parted->numbers, parted->number_count)
-                               : handed_new(feed, batch, &number, 1);
+        feed->waiting = partial
+                            ? in_flight_new(feed, batch, partial->numbers, partial->number_count)
+                            : in_flight_new(feed, batch, &number, 1);
     else
         batch_unref(batch);
-    if (parted)
-        parts_close(&feed->parts, parted);
+    if (partial)
+        record_parts_close(&feed->parts, partial);
     if (feed->waiting)
         return feed_offer(feed, mono_ns);
     atomic_store(&feed->reader->rewind, true); /* listed and lost: read it again */
@@ -481,18 +445,32 @@ static bool feed_hand(struct feed *feed, struct batch *batch, uint64_t number,
     return true;
 }
 
-/* A record that gives no batch: a part, one that is empty, or one that cannot be read. */
+/* Counts a record for unreadable.c. why: NULL if it could be read. */
+static void feed_count(struct feed *feed, const struct outcome *why)
+{
+    if (!why) {
+        atomic_fetch_add_explicit(&feed->read, 1, memory_order_relaxed);
+        return;
+    }
+    pthread_mutex_lock(&feed->reader->lock);
+    if (atomic_fetch_add_explicit(&feed->unreadable, 1, memory_order_relaxed) == 0)
+        snprintf(feed->unreadable_why, sizeof feed->unreadable_why, "%s", why->text);
+    pthread_mutex_unlock(&feed->reader->lock);
+}
+
+/* Handles a record without a batch: a part, an empty record, or one that cannot be read. */
 static void feed_without_batch(struct feed *feed, uint64_t number, const struct feed_value *found,
                                const struct outcome *why)
 {
-    if (found->parted && !found->whole && parted_note(found->parted, number)) {
+    if (found->partial && !found->whole && partial_record_note(found->partial, number)) {
         feed_advance(feed);
         return;
     }
-    if (found->parted)
-        feed_drop_parted(feed, found->parted);
+    if (found->partial)
+        feed_drop_partial(feed, found->partial);
+    feed_count(feed, why->verdict == VERDICT_REJECT ? why : NULL);
     if (why->verdict == VERDICT_REJECT) {
-        feed_poison(feed, number, why);
+        feed_refuse(feed, number, why);
     } else {
         feed_settle(feed, number);
         feed_advance(feed);
@@ -511,18 +489,20 @@ static bool feed_first(struct feed *feed, uint64_t mono_ns)
                               found.value, &batch);
     if (outcome.verdict == VERDICT_RETRY || !feed_list(feed, false, &number)) {
         batch_unref(batch);
-        if (found.parted)
-            parts_undo(&feed->parts, found.parted);
+        if (found.partial)
+            record_parts_undo(&feed->parts, found.partial);
         feed_pause(feed, mono_ns);
         return false;
     }
-    if (batch)
-        return feed_hand(feed, batch, number, found.parted, mono_ns);
+    if (batch) {
+        feed_count(feed, NULL);
+        return feed_hand(feed, batch, number, found.partial, mono_ns);
+    }
     feed_without_batch(feed, number, &found, &outcome);
     return true;
 }
 
-/* Hands the next record over. False: the feed is paused. */
+/* Pushes the next record into the pipelines. False: the feed is paused. */
 static bool feed_next(struct feed *feed, uint64_t mono_ns)
 {
     if (feed->waiting)
@@ -532,7 +512,7 @@ static bool feed_next(struct feed *feed, uint64_t mono_ns)
 
 /* ---- steps ---- */
 
-/* Chooses among the joint feeds. NULL: wait, *wake says until when. */
+/* Returns the joint feed to read next. NULL: wait until *wake. */
 static struct feed *reader_joint(struct reader *reader, uint64_t mono_ns, uint64_t *wake)
 {
     struct feed_head heads[SIGNAL_COUNT * 4];
@@ -543,7 +523,7 @@ static struct feed *reader_joint(struct reader *reader, uint64_t mono_ns, uint64
             feeds[count] = &reader->feeds[i];
             heads[count++] = feed_look(&reader->feeds[i]);
         }
-    size_t chosen = heads_choose(heads, count);
+    size_t chosen = feeds_choose(heads, count);
     if (chosen == count)
         return NULL;
     if (feeds[chosen]->paused_until > mono_ns) {
@@ -553,7 +533,7 @@ static struct feed *reader_joint(struct reader *reader, uint64_t mono_ns, uint64
     return feeds[chosen];
 }
 
-/* Hands over what is next of each feed that waits for no other. True: there may be more. */
+/* Pushes the next record of each feed that is not joint. True: there may be more. */
 static bool reader_rest(struct reader *reader, uint64_t mono_ns, uint64_t *wake)
 {
     bool more = false;

@@ -132,7 +132,7 @@ static struct outcome read_native(const struct kafka_receiver *self,
     return why;
 }
 
-/* Native records have the tenant too. */
+/* Sets the tenant, which native records have in a header too. */
 static bool set_metadata(const struct kafka_receiver *self, const rd_kafka_message_t *message,
                          struct batch *batch)
 {

@@ -8,7 +8,7 @@
  * many series. */
 enum { LANES_SHOWN = 64 };
 
-enum { LAG, UNREAD, AGE, LANES, PAUSED, READY };
+enum { LAG, UNREAD, AGE, LANES, PAUSED, READY, SILENCE };
 
 const struct metric kafka_receiver_metrics[] = {
     [LAG] = METRIC_ROW("spanlink_kafka_lag", METRIC_GAUGE, METRIC_BASIC, "{records}",
@@ -22,9 +22,11 @@ const struct metric kafka_receiver_metrics[] = {
     [LANES] = METRIC_ROW("spanlink_kafka_lanes", METRIC_GAUGE, METRIC_BASIC, "{lanes}",
                          "Partition numbers assigned to this member."),
     [PAUSED] = METRIC_ROW("spanlink_kafka_lanes_paused", METRIC_GAUGE, METRIC_BASIC, "{lanes}",
-                          "Of these, those that wait for room in queues or memory."),
+                          "Of these, the ones paused because queues are full or memory is short."),
     [READY] = METRIC_ROW("spanlink_kafka_assigned", METRIC_GAUGE, METRIC_BASIC, "1",
                          "Whether the group has assigned partitions to this member."),
+    [SILENCE] = METRIC_ROW("spanlink_kafka_silence_seconds", METRIC_GAUGE, METRIC_BASIC, "s",
+                           "Time since the brokers last answered; they are asked each second."),
     METRIC_FIELD(struct kafka_receiver, rebalances, "spanlink_kafka_rebalances", METRIC_COUNTER,
                  METRIC_BASIC, "{rebalances}", "Assignments by the consumer group."),
     METRIC_FIELD(struct kafka_receiver, commits, "spanlink_kafka_commits", METRIC_COUNTER,
@@ -37,6 +39,9 @@ const struct metric kafka_receiver_metrics[] = {
                  METRIC_COUNTER, METRIC_BASIC, "{records}", "Records that could not be read."),
     METRIC_FIELD(struct kafka_receiver, dead_letters, "spanlink_kafka_dead_letters", METRIC_COUNTER,
                  METRIC_BASIC, "{records}", "Of these, those written to the dead-letter topic."),
+    METRIC_FIELD(struct kafka_receiver, expired, "spanlink_kafka_expired_records", METRIC_COUNTER,
+                 METRIC_BASIC, "{records}",
+                 "Records that the broker deleted before they were read, found at an assignment."),
     METRIC_FIELD(struct kafka_receiver, replayed, "spanlink_kafka_replayed_records", METRIC_COUNTER,
                  METRIC_NORMAL, "{records}",
                  "Profiles that were read again for their span ids alone."),
@@ -49,7 +54,7 @@ const struct metric kafka_receiver_metrics[] = {
     METRIC_END,
 };
 
-/* What is behind in a feed. */
+/* How far a feed is behind. */
 struct feed_lag {
     int64_t records, unread;
     uint64_t age_ns;
@@ -61,7 +66,7 @@ static struct feed_lag lag_of(struct feed *feed, uint64_t now)
     int64_t end = atomic_load(&feed->end), at = atomic_load(&feed->at);
     uint64_t since = atomic_load(&feed->reached);
     pthread_mutex_lock(&reader->lock);
-    int64_t commit = ledger_commit(&feed->ledger), oldest = ledger_oldest_ms(&feed->ledger);
+    int64_t commit = offsets_to_commit(&feed->offsets), oldest = offsets_oldest_ms(&feed->offsets);
     pthread_mutex_unlock(&reader->lock);
     struct feed_lag lag = {.records = end > commit ? end - commit : 0,
                            .unread = end > at ? end - at : 0};
@@ -137,6 +142,8 @@ void kafka_receiver_measure(void *instance, struct metrics *metrics)
     metrics_add(metrics, &kafka_receiver_metrics[LANES], (double)group->reader_count, NO_LABELS);
     metrics_add(metrics, &kafka_receiver_metrics[PAUSED], (double)paused, NO_LABELS);
     metrics_add(metrics, &kafka_receiver_metrics[READY], group->phase == GROUP_ASSIGNED, NO_LABELS);
+    metrics_add(metrics, &kafka_receiver_metrics[SILENCE], (double)group_silence(group) / 1e9,
+                NO_LABELS);
     pthread_mutex_unlock(&group->lock);
 }
 
@@ -148,8 +155,10 @@ static void explain_reader(const char *id, struct reader *reader, uint64_t now, 
     bytes_printf(out, "%s: lane %d:", id, reader->number);
     for (size_t i = 0; i < reader->feed_count; i++) {
         struct feed *feed = &reader->feeds[i];
-        bytes_printf(out, "%s %s at %" PRId64 " of %" PRId64, i ? "," : "", feed->topic,
-                     (int64_t)atomic_load(&feed->at), (int64_t)atomic_load(&feed->end));
+        /* The end is the one of a second ago. */
+        int64_t at = atomic_load(&feed->at), end = atomic_load(&feed->end);
+        bytes_printf(out, "%s %s at %" PRId64 " of %" PRId64, i ? "," : "", feed->topic, at,
+                     end > at ? end : at);
     }
     bytes_printf(out, "; clock %.1fs behind, oldest record %.1fs%s\n",
                  clock && clock < now ? (double)(now - clock) / 1e9 : 0.0, (double)age / 1e9,
@@ -171,6 +180,7 @@ void kafka_receiver_explain(void *instance, struct bytes *out)
                  "; %" PRIu64 " rebalances, %" PRIu64 " commits, %" PRIu64 " pauses, %" PRIu64
                  " unreadable records (%" PRIu64 " dead letters)\n",
                  self->rebalances, self->commits, self->pauses, self->poisoned, self->dead_letters);
+    group_explain_unreadable(group, out);
     for (size_t i = 0; i < group->reader_count && i < LANES_SHOWN; i++)
         explain_reader(id, group->readers[i], now, out);
     pthread_mutex_unlock(&group->lock);

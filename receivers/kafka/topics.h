@@ -1,4 +1,4 @@
-/* Whether the topics of a receiver can be read in lanes: all have the same number of partitions. */
+/* Compares the partition counts of a receiver's topics: lanes need equal ones. */
 #ifndef RECEIVERS_KAFKA_TOPICS_H
 #define RECEIVERS_KAFKA_TOPICS_H
 
@@ -10,10 +10,10 @@ struct topic_count {
     int partitions; /* 0: there is no such topic; -1: not known */
 };
 
-/* False: error is a sentence that says which topic has how many partitions. */
+/* Whether all known counts are equal. False: error is a sentence with each topic's count. */
 bool topics_agree(const struct topic_count *counts, size_t count, char *error, size_t error_size);
 
-/* The first topic that is missing or whose partitions are not known; NULL: none. */
+/* Returns the first topic that does not exist or whose count is not known; NULL: none. */
 const struct topic_count *topics_missing(const struct topic_count *counts, size_t count);
 
 #endif

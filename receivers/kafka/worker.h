@@ -1,4 +1,4 @@
-/* The threads that read lanes. Each lane belongs to one of them; the others never touch it. */
+/* Threads that read lanes. Each lane belongs to one of them. */
 #ifndef RECEIVERS_KAFKA_WORKER_H
 #define RECEIVERS_KAFKA_WORKER_H
 
@@ -6,7 +6,7 @@
 
 struct worker;
 
-/* NULL: no memory, thread or descriptor. number: for the thread's name. */
+/* NULL: out of memory, threads or file descriptors. number: for the thread's name. */
 struct worker *worker_start(unsigned number);
 void worker_stop(struct worker *worker); /* joins; may be NULL */
 
@@ -14,10 +14,10 @@ void worker_stop(struct worker *worker); /* joins; may be NULL */
 int worker_event(const struct worker *worker);
 void worker_wake(struct worker *worker);
 
-/* Gives it a lane, with a reference of its own. False: no memory. */
+/* Adds a lane and takes a reference to it. False: no memory. */
 bool worker_add(struct worker *worker, struct reader *reader);
 
-/* Takes a lane away, if it has it; reader_stop follows. */
+/* Removes a lane, if the worker has it. Call reader_stop afterwards. */
 void worker_remove(struct worker *worker, const struct reader *reader);
 
 #endif

@@ -1,6 +1,8 @@
 /* Handles an export request, independent of the protocol. */
 #include "receivers/otlp/otlp.h"
 
+#include "pipeline/client_info.h"
+
 #include <stdlib.h>
 
 static void export_count_refused(const struct otlp_export *export, const struct outcome *why,
@@ -69,12 +71,27 @@ static bool set_metadata(const struct otlp_export *export)
     return !failed;
 }
 
+/* False: no memory. */
+static bool set_client(const struct otlp_export *export)
+{
+    char address[PEER_TEXT];
+    struct view headers = {0};
+    if (!client_info_wanted())
+        return true;
+    if (export->transport->sends_metadata_on(export->self))
+        headers = export->transport->headers(export);
+    peer_address_text(export->transport->peer(export), address);
+    struct client_info *client = client_info_new(address, headers);
+    batch_set_client(export->read.batch, client);
+    return client;
+}
+
 static void export_offer(const struct otlp_export *export)
 {
     struct batch *batch = export->read.batch;
     struct intake *intake = export->self->env->intakes[export->signal];
     struct otlp_export *pending = malloc(sizeof *pending);
-    if (pending && set_metadata(export)) {
+    if (pending && set_metadata(export) && set_client(export)) {
         *pending = *export;
         intake_accept(intake, batch, done, pending);
     } else {

@@ -57,6 +57,11 @@ static const char *header(const struct otlp_export *export, const char *name)
     return grpc_call_metadata(export->call, name);
 }
 
+static struct view headers(const struct otlp_export *export)
+{
+    return grpc_call_metadata_all(export->call);
+}
+
 static void grpc_refuse(const struct otlp_export *export, const struct outcome *outcome)
 {
     grpc_respond(export->call, status_grpc(outcome), outcome->text,
@@ -77,6 +82,7 @@ static const struct otlp_transport transport = {.transport = ADMISSION_GRPC,
                                                 .sends_metadata_on = sends_metadata_on,
                                                 .checks_clients = checks_clients,
                                                 .header = header,
+                                                .headers = headers,
                                                 .succeed = succeed,
                                                 .refuse = grpc_refuse};
 

@@ -25,6 +25,11 @@ static const char *header(const struct otlp_export *export, const char *name)
     return http_request_header(export->call, name);
 }
 
+static struct view headers(const struct otlp_export *export)
+{
+    return http_request_all_headers(export->call);
+}
+
 static void succeed(const struct otlp_export *export, uint32_t rejected, const char *reason)
 {
     otlp_http_succeed(export->call, export->signal, export->json, rejected, reason);
@@ -45,6 +50,7 @@ static const struct otlp_transport transport = {.transport = ADMISSION_HTTP,
                                                 .sends_metadata_on = sends_metadata_on,
                                                 .checks_clients = checks_clients,
                                                 .header = header,
+                                                .headers = headers,
                                                 .succeed = succeed,
                                                 .refuse = http_refuse};
 

@@ -114,6 +114,7 @@ static bool open_http(struct otlp_receiver *self, char *error, size_t error_size
     struct listen_on on = http_place(self);
     server_http_apply(&self->protocols.http.server, &options);
     on.id = self->env->id;
+    on.kind = self->env->kind;
     on.yields = &self->env->yields;
     self->http_server = listen_http(&on, &options, error, error_size);
     return self->http_server != NULL;
@@ -145,6 +146,7 @@ static bool open_grpc(struct otlp_receiver *self, char *error, size_t error_size
     };
     struct listen_on on = grpc_place(self);
     on.id = self->env->id;
+    on.kind = self->env->kind;
     on.yields = &self->env->yields;
     self->grpc_server = listen_grpc(&on, &options, error, error_size);
     return self->grpc_server != NULL;

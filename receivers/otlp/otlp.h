@@ -59,6 +59,7 @@ struct otlp_transport {
     bool (*sends_metadata_on)(const struct otlp_receiver *self);
     bool (*checks_clients)(const struct otlp_receiver *self); /* their credentials are for us */
     const char *(*header)(const struct otlp_export *export, const char *name); /* NULL: absent */
+    struct view (*headers)(const struct otlp_export *export); /* "name\0value\0" each */
     /* rejected: number of items not accepted; reason: why, NULL if rejected is 0. */
     void (*succeed)(const struct otlp_export *export, uint32_t rejected, const char *reason);
     void (*refuse)(const struct otlp_export *export, const struct outcome *outcome);

@@ -194,9 +194,9 @@ static bool read_targets(struct reading *reading, struct view text, const char *
 static void file_log(struct scraper *scraper, struct sd_file *file, const char *error)
 {
     if (error)
-        log_warn("%s: %s; keeping its targets", scraper->env->id, error);
+        env_warn(scraper->env, "%s; keeping its targets", error);
     else if (file->bad)
-        log_info("%s: %s can be read again", scraper->env->id, file->path);
+        env_info(scraper->env, "%s can be read again", file->path);
     file->bad = error;
 }
 

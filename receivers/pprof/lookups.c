@@ -9,11 +9,11 @@ enum { PLACES_MAX = 1 << 20 };
 /* Logs once that a lookup fails, and once that it succeeds again. Under the lock. */
 static void lookups_note(struct lookup *lookup, bool good, const char *error)
 {
-    const char *id = lookup->scraper->env->id;
+    const struct env *env = lookup->scraper->env;
     if (!good && !lookup->failing)
-        log_warn("%s: %s; keeping its targets", id, error);
+        env_warn(env, "%s; keeping its targets", error);
     if (good && lookup->failing)
-        log_info("%s: %s can be resolved again", id, lookup->name);
+        env_info(env, "%s can be resolved again", lookup->name);
     lookup->failing = !good;
 }
 

@@ -17,6 +17,7 @@ static bool open_server(struct pprof_receiver *self, char *error, size_t error_s
     struct listen_on on = pprof_place(self);
     server_http_apply(&self->server.http, &options);
     on.id = self->env->id;
+    on.kind = self->env->kind;
     on.yields = &self->env->yields;
     self->http_server = listen_http(&on, &options, error, error_size);
     return self->http_server != NULL;

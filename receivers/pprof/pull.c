@@ -29,7 +29,7 @@ static void note_failure(struct scraper *scraper, struct job *job, bool answered
     pthread_mutex_lock(&scraper->lock);
     bool *logged = answered ? &job->fault_logged : &target->silent;
     if (!*logged && !scraper->stopping)
-        log_warn("%s: %s: %s", scraper->env->id, job->shown, text);
+        env_warn(scraper->env, "%s: %s", job->shown, text);
     *logged = true;
     snprintf(job->fault, sizeof job->fault, "%s", text);
     job->failed++;
@@ -40,7 +40,7 @@ static void note_success(struct scraper *scraper, struct job *job)
 {
     pthread_mutex_lock(&scraper->lock);
     if (job->fault_logged || job->target->silent)
-        log_info("%s: %s works again", scraper->env->id, job->shown);
+        env_info(scraper->env, "%s works again", job->shown);
     job->fault[0] = '\0';
     job->fault_logged = job->target->silent = false;
     job->pulled++;
@@ -143,7 +143,7 @@ static void offer(struct scraper *scraper, struct job *job, struct batch *batch)
                                     .items = 1,
                                     .samples = batch->samples};
     meter_refused(meter, &refusal);
-    log_warn("%s: %s: a profile was dropped: %s", scraper->env->id, job->shown, outcome.text);
+    env_warn(scraper->env, "%s: a profile was dropped: %s", job->shown, outcome.text);
 }
 
 /* ---- the profile ---- */

@@ -76,8 +76,9 @@ static void note_late(struct scraper *scraper, const struct job *job, uint64_t n
     if (!job->waits || now < job->due + MAX_LATE * job->interval || scraper->late_logged)
         return;
     scraper->late_logged = true;
-    log_warn("%s: pulls start late, because max_concurrent (%" PRId64 ") pulls are running",
-             scraper->env->id, scraper->self->max_concurrent);
+    env_warn(scraper->env,
+             "pulls start late, because max_concurrent (%" PRId64 ") pulls are running",
+             scraper->self->max_concurrent);
 }
 
 /* Queues jobs that are due. Returns when the next one is due. */

@@ -137,6 +137,7 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
     self->env = env;
     server_http_apply(&self->http, &options);
     on.id = env->id;
+    on.kind = env->kind;
     on.yields = &env->yields;
     self->server = listen_http(&on, &options, error, error_size);
     return self->server != NULL;

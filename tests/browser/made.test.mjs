@@ -3,7 +3,7 @@
 // names, spans without an end of their parents, and a restart.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { close, launch, open } from "./support/browser.mjs";
+import { close, fits, launch, open, violations } from "./support/browser.mjs";
 import { Spanlink, until } from "./support/spanlink.mjs";
 import { id, now, NS, sendProfile, sendSpans, span } from "./support/traffic.mjs";
 
@@ -47,10 +47,10 @@ describe("an empty process", () => {
   before(async () => (spanlink = await Spanlink.start(HASTY)));
   after(() => spanlink.remove());
 
-  for (const [view, says] of [["traces", "No trace has come yet"],
+  for (const [view, says] of [["traces", "No trace has arrived yet"],
     ["flame", "No profile samples yet"],
-    ["why", "No trace has come yet"], ["cost", "No CPU time is known yet"],
-    ["pipeline", "Nothing has been refused or dropped"]]) {
+    ["why", "No trace has arrived yet"], ["cost", "No CPU time is known yet"],
+    ["pipeline", "Nothing has been refused or lost"]]) {
     test(`${view} says what to do next`, async () => {
       const page = await open(browser, `${spanlink.url}/#/${view}`);
       await page.getByText(says).first().waitFor();
@@ -66,19 +66,52 @@ describe("an empty process", () => {
     await page.goto(`${spanlink.url}/#/flame?span=xyz`);
     await page.getByRole("alert").waitFor();
     await page.goto(`${spanlink.url}/#/why?id=xyz`);
-    await page.getByRole("alert").getByText("This is no span id").waitFor();
+    await page.getByRole("alert").getByText("This is not a span id").waitFor();
     await page.goto(`${spanlink.url}/#/why?id=00000000000000ff`);
     await page.getByRole("heading", { name: "This span is not known" }).waitFor();
     await page.goto(`${spanlink.url}/#/nowhere`);
-    await page.getByRole("heading", { name: "There is no such view" }).waitFor();
+    await page.getByRole("heading", { name: "Unknown view" }).waitFor();
     await page.goto(`${spanlink.url}/#/traces?min_duration=soon`);
     await page.getByRole("alert").getByText(/min_duration/).waitFor();
     await close(page);
   });
 
+  test("the first steps name the addresses on which the receivers listen", async () => {
+    const page = await open(browser, spanlink.url);
+    await page.getByRole("region", { name: "settings of the SDK" })
+      .getByText(`OTEL_EXPORTER_OTLP_ENDPOINT=${spanlink.otlp}`).waitFor();
+    await page.getByRole("region", { name: "setting of the profiler" })
+      .getByText(`PYROSCOPE_SERVER_ADDRESS=${spanlink.pyroscope}`).waitFor();
+    await close(page);
+  });
+
+  test("a trace id given to Why leads to its trace", async () => {
+    const trace = id(32);
+    const page = await open(browser, `${spanlink.url}/#/why?id=${trace}`);
+    await page.getByText("This is a trace id").waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.getByRole("link", { name: "Open the trace" }).click();
+    await page.waitForURL(`${spanlink.url}/#/trace/${trace}`);
+    await close(page);
+  });
+
+  test("a filter without a unit is answered with a sentence", async () => {
+    const page = await open(browser, `${spanlink.url}/#/traces`);
+    const least = page.getByLabel("CPU from");
+    await least.fill("10");
+    await least.press("Enter");
+    await page.getByRole("alert").getByText("CPU from: write a unit, such as 5ms").waitFor();
+    assert.deepEqual(await violations(page), []);
+    await least.fill("10 ms");
+    await least.press("Enter");
+    await page.getByText(/write a unit/).waitFor({ state: "hidden" });
+    await page.waitForURL(/min_cpu=10ms/);
+    await close(page);
+  });
+
   test("the list follows the first trace by itself", async () => {
     const page = await open(browser, `${spanlink.url}/`);
-    await page.getByText("No trace has come yet").waitFor();
+    await page.getByText("No trace has arrived yet").waitFor();
     await sendRoots(spanlink, "shop", ["GET /first"]);
     await page.getByRole("link", { name: "shop GET /first" }).waitFor();
     await close(page);
@@ -170,6 +203,9 @@ describe("50,000 stacks", () => {
     await page.getByText("10 % in 1 function", { exact: true }).waitFor();
     await page.getByRole("searchbox", { name: /Find functions/ }).fill("/^pkg\\.d[0-4]$/");
     await page.getByText("50 % in 5 functions", { exact: true }).waitFor();
+    await page.getByRole("searchbox", { name: /Find functions/ }).fill("/(/");
+    await page.locator("output").getByText(/^Not a valid pattern: ./).waitFor();
+    assert.equal(await page.getByText("no function").count(), 0);
     await close(page);
   });
 
@@ -223,10 +259,58 @@ describe("hostile names", () => {
       assert.equal(await page.locator("main img, main script").count(), 0, view);
     }
     await page.goto(`${spanlink.url}/#/trace/${root.traceId}`);
-    await page.getByRole("treeitem", { name: HOSTILE }).first().waitFor();
+    const shown = HOSTILE.replaceAll("\u202e", "\\u202e");
+    await page.getByRole("treeitem", { name: shown }).first().waitFor();
     assert.ok((await page.getByRole("treeitem").first().textContent()).includes("<img src=x"));
     await close(page);
   });
+});
+
+describe("long and invisible names", () => {
+  const long = "n".repeat(5000);
+  const service = "s".repeat(2000);
+  const turned = "a\u202ebc\u200bd";
+  let spanlink;
+  let root;
+  before(async () => {
+    spanlink = await Spanlink.start(HASTY);
+    root = await sendLinked(spanlink, service, `GET ${long}`,
+      [{ stack: ["main", long, turned], value: 20_000_000 }]);
+    const end = now();
+    await sendSpans(spanlink, service, [
+      span({ trace: root.traceId, parent: root.spanId, name: turned, kind: 1, start: end - MS, end,
+        attributes: { [long]: long, turned }, status: { code: 2, message: long } })]);
+  });
+  after(() => spanlink.remove());
+
+  for (const width of [360, 1440]) {
+    test(`fit in ${width} pixels, and are shown whole`, async () => {
+      const page = await open(browser, spanlink.url, { viewport: { width, height: 800 } });
+      for (const view of ["traces", `trace/${root.traceId}`, `flame?span=${root.spanId}&show=both`,
+        `flame?span=${root.spanId}&show=sandwich`, "flame", `why?id=${root.spanId}`, "cost"]) {
+        await page.goto(`${spanlink.url}/#/${view}`);
+        await page.locator("main h1, main h2").first().waitFor();
+        await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
+        assert.ok(await fits(page), `${view} is wider than the window`);
+        assert.ok(!(await page.locator("main").innerText()).includes("\u202e"), view);
+      }
+      await page.goto(`${spanlink.url}/#/trace/${root.traceId}`);
+      await page.getByRole("treeitem", { name: "a\\u202ebc\\u200bd" }).waitFor();
+      await close(page);
+    });
+  }
+});
+
+test("a trace whose local root has not come is marked", async () => {
+  const spanlink = await Spanlink.start();
+  const end = now();
+  await sendSpans(spanlink, "shop", [span({ trace: id(32), parent: id(16), name: "child", kind: 1,
+    start: end - MS, end })]);
+  const page = await open(browser, spanlink.url);
+  await page.getByRole("link", { name: "shop child root not here yet" }).waitFor();
+  assert.deepEqual(await violations(page), []);
+  await close(page);
+  await spanlink.remove();
 });
 
 describe("a trace that is no tree", () => {
@@ -303,6 +387,152 @@ describe("a profiler with another name", () => {
       { name: "shop", exact: true }) });
     await card.getByRole("heading", { name: "Names that do not match" }).waitFor();
     await card.getByText("PYROSCOPE_APPLICATION_NAME=shop", { exact: true }).waitFor();
+    await page.getByRole("article").filter({ has: page.getByRole("heading",
+      { name: "shop-profiler", exact: true }) }).getByText("Its samples name spans of shop").waitFor();
+    await fetch(`${spanlink.pyroscope}/ingest?name=shop&format=pprof`, { method: "POST",
+      body: "no profile" });
+    await page.getByText(/^pyroscope refused 1 request: /).waitFor();
+    await page.goto(`${spanlink.url}/#/trace/${root.traceId}`);
+    const details = page.getByRole("region", { name: "Span", exact: true });
+    await details.getByText("names differ").waitFor();
+    assert.equal(await page.locator(".badge.good").count(), 0);
+    assert.match(await page.locator("dl").first().innerText(), /Linked\s+0/);
+    await page.goto(`${spanlink.url}/#/flame?service=shop`);
+    await page.getByText("Samples of its spans came under another name").waitFor();
+    await page.getByRole("link", { name: "shop-profiler" }).click();
+    await page.getByText("10 ms").first().waitFor();
+    assert.ok((await page.getByLabel("Service").locator("option").allInnerTexts())
+      .includes("shop-profiler"));
+    await close(page);
+  });
+});
+
+test("the list says since when it is complete", async () => {
+  const spanlink = await Spanlink.start({ ...HASTY, status: "keep_mib: 1" });
+  const page = await open(browser, `${spanlink.url}/#/traces`);
+  await until(async () => {
+    for (let i = 0; i < 20; i++) await sendRoots(spanlink, "many", [`GET /${id(60000)}`]);
+    return (await spanlink.api("/api/traces?limit=1")).keep.evicted_requests > 0;
+  }, "the eviction");
+  await page.getByText(/traces before \d\d:\d\d:\d\d are evicted or incomplete/).waitFor();
+  await close(page);
+  await spanlink.remove();
+});
+
+describe("profiles with wall time only", () => {
+  let spanlink;
+  let root;
+  before(async () => {
+    spanlink = await Spanlink.start(HASTY);
+    const end = now();
+    root = span({ trace: id(32), name: "GET /slow", start: end - 900n * MS, end });
+    const samples = [{ stack: ["main", "wait"], value: 700_000_000, span: root.spanId }];
+    await sendProfile(spanlink, "nodeshop", samples, end - 10n * NS, end, "wall");
+    await sendSpans(spanlink, "nodeshop", [root]);
+    await until(async () => (await spanlink.api(`/api/spans/${root.spanId}`)).wall_ns > 0,
+      "the wall time of the span");
+  });
+  after(() => spanlink.remove());
+
+  test("the chart of CPU time has no such route, and says what it covers", async () => {
+    const end = now();
+    const sample = { stack: ["main"], value: 500_000_000, span: id(16) };
+    const other = span({ trace: id(32), span: sample.span, name: "GET /cpu", start: end - MS, end });
+    await sendProfile(spanlink, "goshop", [sample], end - 10n * NS, end);
+    await sendSpans(spanlink, "goshop", [other]);
+    const page = await open(browser, `${spanlink.url}/#/cost`);
+    await page.locator(".legend").getByText("goshop GET /cpu").waitFor();
+    assert.equal(await page.locator(".legend").getByText("nodeshop").count(), 0);
+    await page.getByRole("row", { name: /nodeshop GET .slow/ }).waitFor();
+    await page.getByText(/The chart shows the last [1-9].* s, the table/).waitFor();
+    assert.equal(await page.getByRole("button", { name: "1 h" }).count(), 0);
+    assert.deepEqual(await violations(page), []);
+    await close(page);
+  });
+
+  test("the flame graph of a trace says which services it leaves out", async () => {
+    const end = now();
+    const start = end - 20n * MS;
+    const above = span({ trace: id(32), name: "GET /both", start, end });
+    const below = span({ trace: above.traceId, parent: above.spanId, name: "GET /price", start, end });
+    for (const [service, kind, each] of [["goshop", "cpu", above], ["priceshop", "wall", below]]) {
+      await sendProfile(spanlink, service, [{ stack: ["main", kind], value: 9_000_000,
+        span: each.spanId }], end - 10n * NS, end, kind);
+      await sendSpans(spanlink, service, [each]);
+    }
+    await until(async () => (await spanlink.api(`/api/traces?trace_id=${above.traceId}`))
+      .traces[0]?.linked_spans === 2, "both links");
+    const page = await open(browser, `${spanlink.url}/#/flame?trace=${above.traceId}`);
+    await page.getByText(/^priceshop: wall time only, not in a graph of CPU time/).waitFor();
+    await page.getByRole("link", { name: "Wall clock" }).click();
+    await page.getByRole("treeitem", { name: /^wall, / }).or(page.getByText("9 ms").first()).first()
+      .waitFor();
+    await page.getByText(/not in a graph of CPU time/).waitFor({ state: "hidden" });
+    await close(page);
+  });
+
+  for (const view of ["traces", "cost", "why", "trace", "flame"]) {
+    test(`${view} shows it instead of no CPU time`, async () => {
+      const page = await open(browser, `${spanlink.url}/#/${view}${
+        view === "trace" ? `/${root.traceId}` : ""}`);
+      await page.getByText(/wall time only: 700 ms/).first().waitFor();
+      await close(page);
+    });
+  }
+});
+
+describe("children that inherit a link", () => {
+  let spanlink;
+  before(async () => (spanlink = await Spanlink.start(
+    { correlation: "hold: 1s, children: inherit" })));
+  after(() => spanlink.remove());
+
+  test("are found by name, and say whose flame graph they show", async () => {
+    const end = now();
+    const trace = id(32);
+    const root = span({ trace, name: "GET /costly", start: end - 9n * MS, end });
+    const child = span({ trace, parent: root.spanId, name: "render", start: end - 8n * MS, end,
+      kind: 1 });
+    await sendProfile(spanlink, "shop", [{ stack: ["main"], value: 7_000_000, span: root.spanId }],
+      end - 10n * NS, end);
+    await sendSpans(spanlink, "shop", [child, root]);
+    await until(async () => (await spanlink.api(`/api/spans/${child.spanId}`)).reason === "inherited",
+      "the child's link");
+    const page = await open(browser, spanlink.url);
+    const search = page.getByRole("searchbox", { name: "Search traces" });
+    for (const text of ["render", trace.slice(0, 9)]) {
+      await search.fill(text);
+      await page.waitForURL(new RegExp(`q=${text}`));
+      await page.getByRole("link", { name: "shop GET /costly" }).waitFor();
+    }
+    await page.goto(`${spanlink.url}/#/trace/${trace}?span=${child.spanId}`);
+    await page.getByText("This flame graph is that of its local root, GET /costly").waitFor();
+    await page.goto(`${spanlink.url}/#/cost`);
+    await page.getByRole("row", { name: /shop GET .costly/ }).waitFor();
+    assert.equal(await page.getByRole("row", { name: /render/ }).count(), 0);
+    await close(page);
+  });
+});
+
+describe("a range without data", () => {
+  let spanlink;
+  before(async () => {
+    spanlink = await Spanlink.start(HASTY);
+    const end = now() - 600n * NS;
+    const old = span({ trace: id(32), name: "GET /old", start: end - 6n * NS, end });
+    const sample = { stack: ["main"], value: 5_000_000_000, span: old.spanId };
+    await sendProfile(spanlink, "shop", [sample], end - 10n * NS, end);
+    await sendSpans(spanlink, "shop", [old]);
+    await until(async () => (await spanlink.api("/api/cost")).routes.length > 0, "the cost");
+  });
+  after(() => spanlink.remove());
+
+  test("cost says when the latest CPU time was, and shows all", async () => {
+    const page = await open(browser, `${spanlink.url}/#/cost?from=-5m`);
+    await page.getByRole("heading", { name: "No CPU time in this range" }).waitFor();
+    await page.getByText(/^The latest is from .* 10 min ago/).waitFor();
+    await page.getByRole("button", { name: "Show all" }).click();
+    await page.getByRole("row", { name: /shop/ }).getByText("5 s").first().waitFor();
     await close(page);
   });
 });
@@ -317,12 +547,23 @@ describe("a restart", () => {
     const page = await open(browser, spanlink.url);
     await page.getByRole("link", { name: "shop GET /before" }).waitFor();
     await spanlink.end();
-    await page.getByText(/^spanlink does not answer on/).first().waitFor();
+    await page.getByText(/^spanlink does not respond on/).first().waitFor();
     await page.getByRole("link", { name: "shop GET /before" }).waitFor();
     await spanlink.run();
     await sendRoots(spanlink, "shop", ["GET /after"]);
     await page.getByRole("link", { name: "shop GET /after" }).waitFor();
-    await page.getByText(/^spanlink does not answer on/).first().waitFor({ state: "hidden" });
+    await page.getByText(/^spanlink does not respond on/).first().waitFor({ state: "hidden" });
+    await close(page);
+  });
+
+  test("a view that was not loaded yet comes afterwards", async () => {
+    const page = await open(browser, spanlink.url);
+    await page.getByRole("heading", { name: "Traces" }).waitFor({ state: "attached" });
+    await spanlink.end();
+    await page.getByRole("link", { name: "Cost", exact: true }).click();
+    await page.getByText("This view could not be loaded").waitFor();
+    await spanlink.run();
+    await page.getByRole("heading", { name: "Cost by route" }).waitFor();
     await close(page);
   });
 });

@@ -12,7 +12,7 @@ const SERVICE = "rideshare";
 let browser;
 let spanlink;
 let linked; // the trace with the most CPU time: a row of /api/traces
-let plain;  // the row of one that was judged and not linked
+let plain;  // the row of one that was decided but not linked
 
 before(async () => {
   browser = await launch();
@@ -187,7 +187,7 @@ describe("a flame graph", () => {
   test("compares a span with the mean of its route", async () => {
     const page = await at(`flame?span=${linked.root_span_id}`);
     await page.getByLabel("Compare with").selectOption("its route's mean");
-    await page.getByText(/of the mean of \d+ linked spans? of/).waitFor();
+    await page.getByText(/, the mean of \d+ linked spans? of/).waitFor();
     await page.getByRole("button", { name: "Shares" }).click();
     await page.getByRole("button",
       { name: /^total, self .*, total 100 %, before 100 %/ }).waitFor({ state: "attached" });

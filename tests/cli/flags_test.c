@@ -70,6 +70,26 @@ START_TEST(both_names_of_print_config_are_one)
 }
 END_TEST
 
+START_TEST(top_takes_credentials_as_files_only)
+{
+    struct flags flags;
+    ck_assert(parse(&flags, ARGV((char[]){"top"}, (char[]){"--username=ann"},
+                                 (char[]){"--password-file"}, (char[]){"p"})));
+    ck_assert_int_eq(flags.command, COMMAND_TOP);
+    ck_assert_str_eq(flags.access.username, "ann");
+    ck_assert_str_eq(flags.access.password_file, "p");
+    ck_assert_ptr_null(flags.access.token_file);
+    flags_release(&flags);
+    ran_says(WORDS("top", "--token-file="), EXIT_USAGE, "",
+             "spanlink: expected a value after \"--token-file=\"\nsee spanlink --help\n");
+    ran_says(WORDS("run", "--ca-file", "c"), EXIT_USAGE, "",
+             "spanlink: only top takes \"--ca-file\"\nsee spanlink --help\n");
+    ran_says(WORDS("top", "--password-fil", "p"), EXIT_USAGE, "",
+             "spanlink: unknown flag \"--password-fil\"; did you mean \"--password-file\"?\n"
+             "see spanlink --help\n");
+}
+END_TEST
+
 START_TEST(half_a_flag_is_usage)
 {
     ran_says(WORDS("--config"), EXIT_USAGE, "",
@@ -93,6 +113,7 @@ int main(int argc, char **argv)
                         watching_is_off_until_asked_for,
                         feature_gates_of_the_collector_are_let_through,
                         both_names_of_print_config_are_one,
+                        top_takes_credentials_as_files_only,
                         half_a_flag_is_usage,
                         NULL,
                     });

@@ -61,7 +61,10 @@ START_TEST(an_address_may_be_named_instead)
            "127.0.0.1:1: connection refused");
     expect(WORDS("health", "--endpoint", "[::1]:1"), EXIT_CONFIG, "", "[::1]:1: ");
     expect(WORDS("health", "--endpoint", "0.0.0.0:1"), EXIT_CONFIG, "", "127.0.0.1:1: ");
-    expect(WORDS("health", "--endpoint", "nowhere"), EXIT_CONFIG, "", "\"nowhere\" has no port");
+    expect(WORDS("health", "--endpoint", "::1:1"), EXIT_CONFIG, "",
+           "\"::1:1\" has an IPv6 address without brackets");
+    expect(WORDS("health", "--endpoint", "http:///x"), EXIT_CONFIG, "",
+           "\"http:///x\" has no host");
     unlink(config);
     unlink(address);
 }

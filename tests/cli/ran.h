@@ -3,6 +3,7 @@
 #define TESTS_CLI_RAN_H
 
 #include "cli/cli.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdbool.h>
@@ -141,17 +142,7 @@ static inline int ran_main(int argc, char **argv, const char *name, const TTest 
 {
     if (getenv("SPANLINK_TEST_CHILD"))
         return cli_main(argc, argv);
-    Suite *suite = suite_create(name);
-    TCase *cases = tcase_create(name);
-    tcase_set_timeout(cases, 60);
-    for (; *tests; tests++)
-        tcase_add_test(cases, *tests);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed;
+    return suite_run(name, tests);
 }
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})

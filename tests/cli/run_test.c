@@ -133,11 +133,43 @@ START_TEST(a_certificate_that_cannot_be_read_is_told_with_its_key_and_place)
 }
 END_TEST
 
+static void expect_state(int manager, const char *state)
+{
+    char got[128] = "";
+    ck_assert_int_gt(recv(manager, got, sizeof got - 1, 0), 0);
+    ck_assert_int_eq(strncmp(got, state, strlen(state)), 0);
+}
+
+START_TEST(the_service_expect_state_of_start_reload_and_stop)
+{
+    char path[64], name[80];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(name, sizeof name, "%s.notify", ran_file(ran_config, path));
+    strcpy(address.sun_path, name);
+    int manager = socket(AF_UNIX, SOCK_DGRAM, 0);
+    ck_assert_int_eq(bind(manager, (struct sockaddr *)&address, sizeof address), 0);
+    setenv("NOTIFY_SOCKET", name, 1);
+    struct child child = start(path, "info");
+    expect_state(manager, "READY=1");
+    kill(child.pid, SIGHUP);
+    expect_state(manager, "RELOADING=1\nMONOTONIC_USEC=");
+    expect_state(manager, "READY=1");
+    kill(child.pid, SIGTERM);
+    expect_state(manager, "STOPPING=1");
+    ck_assert_int_eq(child_end(&child), EXIT_OK);
+    unsetenv("NOTIFY_SOCKET");
+    close(manager);
+    unlink(name);
+    unlink(path);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return ran_main(argc, argv, "run",
                     (const TTest *const[]){
                         it_runs_until_a_signal_and_exits_well,
+                        the_service_expect_state_of_start_reload_and_stop,
                         usr1_explains_and_hup_reloads,
                         a_second_signal_ends_the_delay_and_the_stop_is_an_ordinary_one,
                         at_level_error_health_is_silent,

@@ -304,11 +304,13 @@ START_TEST(keys_that_are_another_way_here_get_it)
     fails(otlp, "  otlp_http: {endpoint: 'http://x', sending_queue: {storage: file_storage}}\n", "",
           "exporters.otlp_http.sending_queue.storage: a key of the Collector that spanlink does "
           "not support: the extension journal keeps acknowledged data on disk\n");
-    fails(otlp, "  otlp_http: {endpoint: 'http://x', sending_queue: {batch: {}}}\n", "",
-          "does not support: the processor batch combines small requests into larger ones\n");
-    fails(otlp, "  otlp_http: {endpoint: 'http://x', sending_queue: {sizer: items}}\n", "",
-          "sending_queue.sizer: found items, expected one of requests; queue_size counts "
-          "requests, and the extension memory_limiter limits bytes\n");
+    fails(otlp,
+          "  otlp_http: {endpoint: 'http://x', sending_queue: {batch: {min_size: 9, max_size: "
+          "8}}}\n",
+          "",
+          "exporters.otlp_http.sending_queue.batch.max_size: must be greater than or equal to "
+          "min_size\n");
+    passes(otlp, "  otlp_http: {endpoint: 'http://x', sending_queue: {sizer: items}}\n", NULL);
     fails(otlp, "  otlp_grpc: {endpoint: 'x:4317', insecure: true}\n", "",
           "exporters.otlp_grpc.insecure: belongs in the section tls: write tls.insecure\n");
 }

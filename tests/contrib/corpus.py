@@ -93,7 +93,8 @@ def traces():
                   span(8, "op", 2, {"sampling.priority": 0, "http.method": "DELETE",
                                     "service.name": "not-the-resource"})]}]}
     third = {"scopeSpans": [{"scope": {}, "spans": [span(9, "no resource", 1, {"n": 4})]}]}
-    return [{"resourceSpans": [first, second]}, {"resourceSpans": [third]},
+    no_scopes = {"resource": {"attributes": attributes({"only": "resource too"})}}
+    return [{"resourceSpans": [first, second]}, {"resourceSpans": [third, no_scopes]},
             {"resourceSpans": [{"resource": {"attributes": attributes({"only": "resource"})}}]}]
 
 
@@ -162,7 +163,43 @@ def metrics():
               "scopeMetrics": [{"metrics": [
                   {"name": "process.cpu.usage", "gauge": {"dataPoints": [
                       number({"cpu": "9"}, asDouble=1.0)]}}]}]}
-    return [{"resourceMetrics": [first, second]}]
+    many = {"resource": {"attributes": attributes({"service.name": "many"})},
+            "scopeMetrics": [{"scope": {"name": "points"}, "metrics": many_points()}]}
+    return [{"resourceMetrics": [first, second]}, {"resourceMetrics": [many]}]
+
+
+def many_points():
+    """Metrics with several data points that have attributes in common."""
+    requests = {"name": "requests", "unit": "1", "sum": {
+        "aggregationTemporality": 2, "isMonotonic": True, "dataPoints": [
+            number({"method": "GET", "code": 200, "pod": "a"}, asInt="7"),
+            number({"method": "GET", "code": 200, "pod": "b"}, asInt="5"),
+            number({"method": "GET", "code": 500, "pod": "b"}, asInt="1"),
+            number({"method": "PUT", "code": 200, "pod": "a"}, asInt="-2")]}}
+    sizes = {"name": "sizes", "gauge": {"dataPoints": [
+        number({"pod": pod, "state": state}, asDouble=value_)
+        for pod, state, value_ in (("a", "free", 1.5), ("b", "free", 4.0), ("c", "free", 2.25),
+                                   ("a", "slab", 8.0), ("b", "cached", 0.5))]}}
+    latency = {"name": "latency", "unit": "s", "histogram": {
+        "aggregationTemporality": 1, "dataPoints": [
+            number({"route": "/a", "pod": pod}, count=count, sum=sum_, min=low, max=high,
+                   bucketCounts=buckets, explicitBounds=[0.5, 1.0],
+                   exemplars=[{"timeUnixNano": str(T0), "asDouble": high}])
+            for pod, count, sum_, low, high, buckets in (
+                ("a", "3", 1.25, 0.25, 0.75, ["2", "1", "0"]),
+                ("b", "4", 5.5, 0.125, 3.0, ["1", "1", "2"]))]}}
+    spread = {"name": "spread", "exponentialHistogram": {
+        "aggregationTemporality": 2, "dataPoints": [
+            number({"pod": pod}, count=count, sum=sum_, scale=2, zeroCount="1",
+                   positive={"offset": offset, "bucketCounts": buckets})
+            for pod, count, sum_, offset, buckets in (
+                ("a", "4", 2.0, 1, ["1", "2"]), ("b", "6", 3.0, 1, ["2", "2", "1"]),
+                ("c", "2", 9.0, 3, ["1"]))]}}
+    pauses = {"name": "pauses", "unit": "s", "summary": {"dataPoints": [
+        number({"gc": kind}, count=count, sum=sum_, quantileValues=[
+            {"quantile": 0.5, "value": sum_ / 2}, {"quantile": 1.0, "value": sum_}])
+        for kind, count, sum_ in (("minor", "5", 1.5), ("major", "2", 3.0))]}}
+    return [requests, sizes, latency, spread, pauses]
 
 
 def profiles():

@@ -1,5 +1,6 @@
 """The two programs that are compared: spanlink and the Collector, each with one pipeline for every
 case and signal, all fed by one receiver, each into a file of its own."""
+import http.client
 import json
 import os
 import pathlib
@@ -8,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 
 import yaml
 
@@ -20,6 +20,8 @@ OTELCOL = pathlib.Path(os.environ.get("OTELCOL_CONTRIB_BIN",
                                       ROOT / "build" / "e2e" / "bin" / "otelcol-contrib"))
 PATHS = {"traces": "/v1/traces", "metrics": "/v1/metrics", "logs": "/v1/logs",
          "profiles": "/v1development/profiles"}
+HEADERS = [("X-Tenant", "acme"), ("X-Forwarded-For", "203.0.113.7, 198.51.100.2"),
+           ("X-Empty", ""), ("X-Several", "one"), ("x-several", "two"), ("X-Several", "three")]
 ENV = {"OTEL_RESOURCE_ATTRIBUTES": "team=payments,deployment.environment=prod%20one",
        "K8S_POD_NAME": "pod-1", "NODE_NAME": "node-x"}
 
@@ -32,7 +34,8 @@ def free_port():
 
 def config(side, cases, folder, port):
     """One configuration of all cases. Ids are TYPE/CASE, so that no two cases share a processor."""
-    made = {"receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}"}}}},
+    made = {"receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}",
+                                                          "include_metadata": True}}}},
             "processors": {}, "exporters": {},
             "service": {"telemetry": {"metrics": {"level": "none"}}, "pipelines": {}}}
     for number, case in enumerate(cases):
@@ -60,25 +63,26 @@ def command(side, path):
 
 def post(port, what, request):
     """The status of one request."""
-    sent = urllib.request.Request(f"http://127.0.0.1:{port}{PATHS[what]}",
-                                  json.dumps(request).encode(),
-                                  {"Content-Type": "application/json"})
-    try:
-        with urllib.request.urlopen(sent, timeout=30) as answer:
-            return answer.status
-    except urllib.error.HTTPError as error:
-        return error.code
+    body = json.dumps(request).encode()
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    client.putrequest("POST", PATHS[what])
+    for name, value in [("Content-Type", "application/json"), ("Content-Length", str(len(body))),
+                        *HEADERS]:
+        client.putheader(name, value)
+    client.endheaders(body)
+    status = client.getresponse().status
+    client.close()
+    return status
 
 
-def run(side, cases, folder, signals=tuple(PATHS)):
-    """What each case made of the corpus: {(case's number, signal): requests}, and the statuses."""
-    folder.mkdir(parents=True)
-    port = free_port()
+def feed(side, settings, port, folder, signals, env=None, then=None):
+    """Sends the corpus to one of the programs with these settings; the statuses by signal. then is
+    called before the stop."""
     path = folder / "config.yaml"
-    path.write_text(yaml.safe_dump(config(side, cases, folder, port), sort_keys=False))
+    path.write_text(yaml.safe_dump(settings, sort_keys=False))
     log = open(folder / "log", "wb")
     process = subprocess.Popen(command(side, path), stdout=log, stderr=log,
-                               env={**os.environ, **ENV})
+                               env={**os.environ, **ENV, **(env or {})})
     statuses = {}
     try:
         until = time.monotonic() + 60
@@ -92,20 +96,64 @@ def run(side, cases, folder, signals=tuple(PATHS)):
                                          + (folder / "log").read_text()[-6000:]) from None
                 time.sleep(0.05)
         for what in signals:
-            if any(what in case.get("signals", ["traces", "metrics", "logs"]) for case in cases):
-                statuses[what] = [post(port, what, request)
-                                  for request in corpus.REQUESTS[what]]
+            statuses[what] = [post(port, what, request) for request in corpus.REQUESTS[what]]
+        if then:
+            then()
     finally:
         process.send_signal(signal.SIGTERM)
         code = process.wait(60)
     assert code == 0, (side, code, (folder / "log").read_text()[-3000:])
+    return statuses
+
+
+def read_lines(file):
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [json.loads(line) for line in lines if line]
+
+
+def run(side, cases, folder):
+    """What each case made of the corpus: {(case's number, signal): requests}, and the statuses."""
+    folder.mkdir(parents=True)
+    port = free_port()
+    signals = [what for what in PATHS
+               if any(what in case.get("signals", ["traces", "metrics", "logs"]) for case in cases)]
+    statuses = feed(side, config(side, cases, folder, port), port, folder, signals)
     made = {}
     for number, case in enumerate(cases):
         for what in case.get("signals", ["traces", "metrics", "logs"]):
-            file = folder / f"c{number}.{what}.jsonl"
-            lines = file.read_text().splitlines() if file.exists() else []
-            made[number, what] = [json.loads(line) for line in lines if line]
+            made[number, what] = read_lines(folder / f"c{number}.{what}.jsonl")
+            if case.get("unordered"):
+                made[number, what] = unordered(made[number, what])
     return made, statuses
+
+
+def run_file(side, path, folder, without=(), env=None):
+    """What a whole file makes of the corpus, by signal: with a free port, into files, and without
+    the processors and receivers that one of the programs does not have."""
+    folder.mkdir(parents=True)
+    port = free_port()
+    settings = yaml.safe_load(path.read_text())
+    for kind in ("receivers", "processors"):
+        settings[kind] = {name: each for name, each in settings[kind].items()
+                          if name not in without}
+    settings["receivers"]["otlp"] = {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}"}}}
+    if "pyroscope" in settings["receivers"]:
+        settings["receivers"]["pyroscope"] = {"endpoint": "127.0.0.1:0"}
+    settings["exporters"] = {}
+    settings["service"]["telemetry"] = {"metrics": {"level": "none"}}
+    pipelines = settings["service"]["pipelines"]
+    if without:
+        del pipelines["profiles"]
+        settings["processors"]["resourcedetection"]["detectors"].remove("k8s")
+        del settings["processors"]["probabilistic_sampler"]["keep_linked"]
+    for what, pipeline in pipelines.items():
+        settings["exporters"][f"file/{what}"] = {"path": f"{folder}/{what}.jsonl"}
+        pipeline["exporters"] = [f"file/{what}"]
+        for kind in ("receivers", "processors"):
+            pipeline[kind] = [name for name in pipeline[kind] if name not in without]
+    signals = [what for what in PATHS if what in pipelines and what != "profiles"]
+    statuses = feed(side, settings, port, folder, signals, env)
+    return {what: read_lines(folder / f"{what}.jsonl") for what in signals}, statuses
 
 
 def validate(side, case, folder):
@@ -121,7 +169,6 @@ def validate(side, case, folder):
 
 # ---- content ----
 
-ENUMS = {"kind", "code", "severityNumber", "aggregationTemporality"}
 NAMES = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"]
 
 
@@ -179,6 +226,18 @@ def resolved(given, strings):
             made[key.removesuffix("Strindex").removesuffix("_strindex")] = strings[int(each)]
         elif key != "stringTable":
             made[key] = resolved(each, strings)
+    return made
+
+
+def unordered(given):
+    """A request with its data points in one order: the Collector merges them in any."""
+    if isinstance(given, list):
+        return [unordered(each) for each in given]
+    if not isinstance(given, dict):
+        return given
+    made = {key: unordered(each) for key, each in given.items()}
+    if "dataPoints" in made:
+        made["dataPoints"].sort(key=lambda each: json.dumps(plain(each), sort_keys=True))
     return made
 
 

@@ -28,6 +28,9 @@ PROFILE_ID = "pyroscope.profile.id"
 
 
 _handed_out = set()
+# Where pytest-xdist runs tests in several processes, each takes ports that the others do not.
+_processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+_process = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % _processes
 
 
 def free_port():
@@ -36,7 +39,8 @@ def free_port():
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        if port not in _handed_out:
+        # Linux prefers odd ones here.
+        if port not in _handed_out and port // 2 % _processes == _process:
             _handed_out.add(port)
             return port
 

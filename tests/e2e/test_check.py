@@ -235,7 +235,7 @@ BAD = {
                            "Tempo's receiver listens on localhost alone until its "
                            "distributor.receivers.otlp.protocols.grpc.endpoint is 0.0.0.0:4317"),
     "no answer": ("otlp_http", 'endpoint: "http://127.0.0.1:{silent}", timeout: 200ms',
-                  "no answer within 0.2"),
+                  "no answer within 0."),
     "TLS name over gRPC": ("otlp_grpc", 'endpoint: "127.0.0.1:{tls_grpc}", ' + CA,
                            "tls.server_name_override"),
     "TLS name over HTTP": ("otlp_http", 'endpoint: "https://127.0.0.1:{tls_http}", ' + CA,

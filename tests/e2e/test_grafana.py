@@ -17,6 +17,7 @@ receivers:
   otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{http}"}}}}}}
   otlp/tls: {{protocols: {{http: {{endpoint: "127.0.0.1:{tls}",
     tls: {{cert_file: cert.pem, key_file: key.pem}}}}}}}}
+  kafka: {{brokers: ["127.0.0.1:1"]}}
 processors: {{correlation: {{link: all}}}}
 exporters:
   debug:
@@ -28,7 +29,7 @@ service:
   telemetry: {{metrics: {{address: "127.0.0.1:{page}"}}}}
   pipelines:
     traces:
-      {{receivers: [otlp, otlp/tls], processors: [correlation], exporters: [debug, otlp_http, otlp_http/again]}}
+      {{receivers: [otlp, otlp/tls, kafka], processors: [correlation], exporters: [debug, otlp_http, otlp_http/again]}}
     metrics: {{receivers: [otlp], exporters: [debug, otlp_http/again]}}
     logs: {{receivers: [otlp], exporters: [debug]}}
     profiles: {{receivers: [otlp], processors: [correlation], exporters: [debug]}}
@@ -115,7 +116,8 @@ def test_every_expression_can_be_evaluated_and_asks_for_metrics_that_exist(page_
 def test_alerts_tell_of_what_an_operator_has_to_know():
     wanted = {"SpanlinkLosesData", "SpanlinkRefusesData", "SpanlinkHoldFull",
               "SpanlinkBackendDown", "SpanlinkMemoryNearLimit", "SpanlinkCertificateEnds",
-              "SpanlinkLinksGone"}
+              "SpanlinkLinksGone", "SpanlinkKafkaNotAssigned", "SpanlinkKafkaUnreachable",
+              "SpanlinkKafkaBehind", "SpanlinkKafkaLosesData", "SpanlinkKafkaUnreadable"}
     assert wanted <= {rule["alert"] for rule in rules()}
     assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in rules())
 

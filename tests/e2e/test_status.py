@@ -1,5 +1,6 @@
 """The API of the extension status: real requests in, what a page would ask out, held against
 docs/openapi.yaml and against the profiles that were sent."""
+import base64
 import fcntl
 import gzip
 import json
@@ -24,6 +25,10 @@ import openapi_spec_validator
 import pytest
 import requests
 import yaml
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
+
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
+from opentelemetry.proto.trace.v1 import trace_pb2
 
 import harness
 import uploads
@@ -35,13 +40,14 @@ CONFIG = """\
 receivers:
   otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{http}"}}}}}}
   pyroscope: {{endpoint: "127.0.0.1:{ingest}"}}
-processors: {{correlation: {{hold: 1s}}}}
+processors: {{correlation: {{{correlation}}}}}
 exporters: {{debug: {{verbosity: basic}}}}
 extensions:
   status: {{endpoint: "127.0.0.1:{page}", keep_mib: {keep}}}
   bearertokenauth: {{token: s3cret}}
+  basicauth: {{htpasswd: {{inline: "ann:pa:ss"}}}}
 service:
-  extensions: [status, bearertokenauth]
+  extensions: [status, bearertokenauth, basicauth]
   telemetry: {{metrics: {{readers: [
     {{pull: {{exporter: {{prometheus: {{host: 127.0.0.1, port: {metrics}}}}}}}}}]}}}}
   pipelines:
@@ -58,12 +64,13 @@ def needs_spanlink(bypass):
 
 
 class Status(harness.Program):
-    def __init__(self, folder, keep=16, more=""):
+    def __init__(self, folder, keep=16, more="", correlation="hold: 1s"):
         self.http, self.ingest, self.page, self.metrics = (harness.free_port() for _ in range(4))
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "status.yaml"
         config.write_text(CONFIG.format(http=self.http, ingest=self.ingest, page=self.page,
-                                        metrics=self.metrics, keep=f"{keep}{more}"))
+                                        metrics=self.metrics, keep=f"{keep}{more}",
+                                        correlation=correlation))
         super().__init__("spanlink", folder, [harness.SPANLINK, "--config", config])
         self.wait_ports(self.http, self.ingest, self.page, seconds=10)
 
@@ -85,9 +92,9 @@ class Status(harness.Program):
     def push(self, service, pprof, start, length):
         self.push_raw(service, pprof.encode(start, length))
 
-    def push_raw(self, service, raw):
+    def push_raw(self, service, raw, name="process_cpu", **labels):
         raw = gzip.compress(raw, 1)
-        body = uploads.push_request({"__name__": "process_cpu", "service_name": service}, raw)
+        body = uploads.push_request({"__name__": name, "service_name": service, **labels}, raw)
         answer = requests.post(f"http://127.0.0.1:{self.ingest}{uploads.PUSH}", body, timeout=10,
                                headers={"Content-Type": "application/proto"})
         assert answer.status_code == 200, answer.text
@@ -159,7 +166,9 @@ def test_traces_are_listed_and_found(seen):
     a, b = rows[trace_a], rows[trace_b]
     assert (a["service"], a["name"], a["linked"], a["why"]) == (SERVICE, "GET /order", True, None)
     assert (a["samples"], a["cpu_ns"], a["root_span_id"]) == (4, 40_000_000, span_a)
-    assert not b["linked"] and "none that names it came" in b["why"]
+    assert a["root_seen"] and b["root_seen"]
+    assert not b["linked"] and b["reason"] == "hold_ran_out"
+    assert "none that names it came" in b["why"]
 
     def found(**query):
         return {row["trace_id"] for row in seen.get("/api/traces", **query)["traces"]}
@@ -168,6 +177,8 @@ def test_traces_are_listed_and_found(seen):
     assert found(span_id=span_a) == {trace_a} and found(span_id="0123456789abcdef") == set()
     assert found(service=SERVICE) == found(name="GET *") == {trace_a, trace_b}
     assert found(service="none") == set()
+    assert found(trace_id=trace_b[:31]) == found(trace_id=trace_b[:8]) == {trace_a, trace_b}
+    assert found(trace_id="ffffffff") == set()
     first = seen.get("/api/traces", sort="cpu", limit=1)
     assert [row["trace_id"] for row in first["traces"]] == [trace_a] and first["kept"] == 2
     second = seen.get("/api/traces", sort="cpu", limit=1, page=first["next"])
@@ -252,7 +263,15 @@ def test_a_service_has_all_samples_in_every_format(seen, tmp_path):
     svg = seen.get("/api/flamegraph", service=SERVICE, format="svg")
     assert svg.headers["Content-Type"] == "image/svg+xml" and "<b>" not in svg.text
     answer = seen.get("/api/flamegraph", service=SERVICE, format="pprof")
-    assert "attachment" in answer.headers["Content-Disposition"]
+    assert answer.headers["Content-Disposition"] == (
+        'attachment; filename="shop_b_x_b_-cpu.pb.gz"')
+    for query, name in (({"service": SERVICE, "name": "GET /order"}, "shop_b_x_b_-GET_order-cpu"),
+                        ({"span": seen.ids[1]}, f"shop_b_x_b_-GET_order-{seen.ids[1]}-cpu"),
+                        ({"trace": seen.ids[0]}, f"trace-{seen.ids[0]}-cpu")):
+        for form, how, ending in (("pprof", "attachment", "pb.gz"), ("svg", "inline", "svg"),
+                                  ("folded", "inline", "folded.txt")):
+            told = seen.get("/api/flamegraph", format=form, **query).headers["Content-Disposition"]
+            assert told == f'{how}; filename="{name}.{ending}"'
     file = tmp_path / "graph.pb.gz"
     file.write_bytes(answer.content)
     if shutil.which("go"):
@@ -266,10 +285,81 @@ def test_cost_by_route_is_told_as_metrics_too(seen):
     [route] = [r for r in seen.get("/api/cost")["routes"] if r["span_name"] == "GET /order"]
     assert (route["service"], route["cpu_ns"], route["spans"], route["linked"]) == (
         SERVICE, 40_000_000, 2, 1)
-    assert sum(route["series"]) == pytest.approx(40_000_000)
+    assert sum(route["series"]) == 40_000_000 and route["cpu_known"] and route["wall_ns"] == 0
     page = requests.get(f"http://127.0.0.1:{seen.metrics}/metrics", timeout=10).text
     [line] = [s for s in page.splitlines() if s.startswith("spanlink_cpu_seconds{")]
     assert 'span_name="GET /order"' in line and line.endswith(" 0.04")
+
+
+def cost_of_order(answer):
+    """The route GET /order of an answer, and the CPU time of its steps that have any, by their
+    start."""
+    [route] = [r for r in answer["routes"] if r["span_name"] == "GET /order"]
+    start, step = int(answer["from_unix_nano"]), answer["step_ns"]
+    return route, {start + i * step: cpu for i, cpu in enumerate(route["series"]) if cpu}
+
+
+def test_cost_is_that_of_the_time_asked_for(seen):
+    whole, whole_steps = cost_of_order(seen.get("/api/cost"))
+    told = seen.get("/api/cost", **{"from": "-5m"})
+    route, steps = cost_of_order(told)
+    assert steps == whole_steps
+    for key in ("cpu_ns", "wall_ns", "samples", "spans", "linked", "cpu_known"):
+        assert route[key] == whole[key], key
+    assert seen.get("/api/cost", to="-10m")["routes"] == []
+    step, begin = int(told["step_ns"]), int(told["to_unix_nano"]) // int(told["step_ns"])
+    assert whole["cpu_ns"] == sum(
+        r["cpu_ns"] for i in range(begin - 30, begin) for r in seen.get(
+            "/api/cost", **{"from": str(i * step), "to": str((i + 1) * step)})["routes"]
+        if r["span_name"] == "GET /order")
+    later = seen.get("/api/cost", **{"from": str(time.time_ns() + 10**10),
+                                     "to": str(time.time_ns() + 10**12)})
+    assert later["routes"] == [] and later["from_unix_nano"] == later["to_unix_nano"]
+    old = seen.get("/api/cost", to="-3h")
+    assert old["routes"] == [] and int(old["from_unix_nano"]) < int(old["to_unix_nano"])
+
+
+def test_a_service_with_wall_time_only_does_not_look_free(tmp_path):
+    status = Status(tmp_path)
+    trace, span = ids(1)
+    start = time.time_ns() - 2_000_000_000
+    status.send(uploads.trace_request("node", [(trace, span, start, start + 500_000_000, True)]))
+    pprof = uploads.Pprof([("samples", "count"), ("wall", "nanoseconds")])
+    pprof.sample([3, 30_000_000], STACKS["a"][0], span_id=span)
+    status.push_raw("node", pprof.encode(start - 1_000_000_000, 2_000_000_000), "wall")
+    harness.wait_for(lambda: status.get(f"/api/spans/{span}")["decision"] == "linked", 30)
+    [row] = harness.wait_for(lambda: status.get("/api/traces")["traces"], 10)
+    [service] = status.get("/api/services")["services"]
+    [route] = [r for r in status.get("/api/cost")["routes"] if r["span_name"]]
+    [each] = status.get(f"/api/traces/{trace}")["spans"]
+    for told in (row, service, route, each, status.get(f"/api/spans/{span}"),
+                 status.get("/api/cost", **{"from": "-5m"})["routes"][0]):
+        assert (told["cpu_known"], told["cpu_ns"], told["wall_ns"], told["samples"]) == (
+            False, 0, 30_000_000, 3), told
+    drawn = top("--once", "--endpoint", f"127.0.0.1:{status.page}").stdout
+    assert "wall time only: 0.03 s" in drawn
+    assert status.stop() == 0, status.tail()
+
+
+def test_memory_in_use_is_not_added_up(tmp_path):
+    status = Status(tmp_path)
+    start = time.time_ns() - 60_000_000_000
+    for number, (instance, space) in enumerate((("a", 9_000), ("b", 21_000), ("a", 7_000),
+                                                ("b", 20_000))):
+        pprof = uploads.Pprof([("alloc_space", "bytes"), ("inuse_space", "bytes")])
+        pprof.sample([100, space], STACKS["a"][0])
+        status.push_raw("shop", pprof.encode(start + number * 15_000_000_000, 0), "memory",
+                        instance=instance)
+    types = {t.split(":")[1]: t for t in harness.wait_for(
+        lambda: status.get("/api/flamegraph", service="shop")["types"], 10)}
+    in_use = status.get("/api/flamegraph", service="shop", type=types["inuse_space"])
+    assert (in_use["total"], in_use["aggregation"], in_use["profiles"]) == (27_000, "last", 2)
+    before = status.get("/api/flamegraph", service="shop", type=types["inuse_space"],
+                        to=start + 20_000_000_000)
+    assert (before["total"], before["profiles"]) == (30_000, 2)
+    happened = status.get("/api/flamegraph", service="shop", type=types["alloc_space"])
+    assert (happened["total"], happened["aggregation"], happened["profiles"]) == (400, "sum", 4)
+    assert status.stop() == 0, status.tail()
 
 
 def test_services_have_their_reasons(seen):
@@ -286,6 +376,10 @@ def test_pipelines_have_their_counters_and_the_configuration_no_secret(seen):
     assert parts["receiver", "otlp"]["counters"]["accepted"]["spans"] == 2
     assert parts["exporter", "debug"]["counters"]["sent"]["spans"] == 2
     assert parts["exporter", "debug"]["queue"]["capacity"] > 0 and told["uptime_ns"] > 0
+    listens = {(part["id"], at["key"]): (at["host"], at["port"], at["tls"])
+               for part in told["components"] for at in part["listens"]}
+    assert listens["otlp", "protocols.http.endpoint"] == ("127.0.0.1", str(seen.http), False)
+    assert listens["pyroscope", "endpoint"] == ("127.0.0.1", str(seen.ingest), False)
     for part in told["components"]:
         text = requests.get(seen.url(part["doc"]), timeout=10)
         assert text.headers["Content-Type"].startswith("text/plain"), part
@@ -313,14 +407,46 @@ def test_wrong_requests_get_a_sentence(seen):
     assert requests.head(seen.url("/"), timeout=10).status_code == 200
 
 
+@pytest.mark.parametrize("path, words", [
+    ("/?x=1", 'unknown parameter "x": there are none here'),
+    ("/app.js?x=1", "there are none here"), ("/docs/receivers/otlp?x=1", "there are none here"),
+    ("/api/services?x=1", "there are none here"), ("/api/config?x=1", "there are none here"),
+    ("/api/pipelines?x=1", "there are none here"),
+    ("/api/cost?x=1", 'unknown parameter "x": expected from, to or service'),
+    ("/api/cost?from=-5m&to=-6m", "from: expected a time that is not after `to`"),
+    ("/api/flamegraph?service=a&from=-5m&to=-6m", "from: expected a time that is not after `to`"),
+    ("/api/cost?from=-5", "from: expected unix nanoseconds"),
+    ("/api/cost?to=soon", "to: expected unix nanoseconds"),
+    ("/api/flamegraph?span=0123456789abcdef&from=-5m", "from: expected together with service"),
+    (f"/api/flamegraph?trace={9:032x}&to=now", "to: expected together with service"),
+    ("/api/flamegraph?span=0123456789abcdef&name=a", "name: expected together with service"),
+    ("/api/traces?min_duration=3", "min_duration: expected a number with ns, us, ms, s, m or h"),
+    ("/api/traces?min_cpu=3", "min_cpu: expected a number with ns, us, ms, s, m or h"),
+    ("/api/traces?limit=%2B5", "limit: expected a number from 1 to 10000"),
+    ("/api/traces?limit=5&limit=6", "the parameter limit is given twice"),
+    ("/api/traces?page=1-2x", "page: expected the value of `next`"),
+    ("/api/traces?trace_id=", "trace_id: expected a value"),
+    ("/api/traces?linked=true&span_id", "span_id: expected a value"),
+    ("/api/flamegraph?service=a&trace=", "trace: expected a value"),
+    ("/api/spans/0123456789abcdef?trace_id=1", "trace_id: expected 32 hex digits"),
+    ("/api/traces?" + "&".join(f"a{i}=1" for i in range(2000)), 'unknown parameter "a0"'),
+])
+def test_a_wrong_parameter_is_named(seen, path, words):
+    answer = requests.get(seen.url(path), timeout=10)
+    assert answer.status_code == 400 and words in answer.json()["error"], answer.text
+
+
 def test_pages_of_other_sites_cannot_read_it(seen):
     for headers in ({"Host": "rebound.example"}, {"Host": f"rebound.example:{seen.page}"},
+                    {"Host": "localhost:x"}, {"Host": "localhost:65536"}, {"Host": "[::1]x"},
+                    {"Host": "127.0.0.1:1:2"},
                     {"Origin": "http://rebound.example"}, {"Origin": "null"},
                     {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},
                     {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors"}):
         for path in ("/", "/api/traces"):
             answer = requests.get(seen.url(path), headers=headers, timeout=10)
-            assert answer.status_code == 403 and SERVICE not in answer.text
+            bad = 400 if headers.get("Host", "")[-1:] in ("x", "2") else 403
+            assert answer.status_code in (bad, 403) and SERVICE not in answer.text
             assert "Access-Control-Allow-Origin" not in answer.headers
     for host in (f"localhost:{seen.page}", "127.0.0.1", "[::1]:1"):
         answer = requests.get(seen.url("/"), headers={"Host": host}, timeout=10)
@@ -329,8 +455,57 @@ def test_pages_of_other_sites_cannot_read_it(seen):
         assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     own = {"Origin": f"http://127.0.0.1:{seen.page}", "Sec-Fetch-Site": "same-origin"}
     assert requests.get(seen.url("/api/traces"), headers=own, timeout=10).status_code == 200
+    with socket.create_connection(("127.0.0.1", seen.page)) as two:
+        two.sendall(f"GET /api/traces HTTP/1.1\r\nHost: 127.0.0.1:{seen.page}\r\nOrigin: "
+                    f"{own['Origin']}\r\nOrigin: http://rebound.example\r\n\r\n".encode())
+        assert two.recv(12) == b"HTTP/1.1 403"
     followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     assert requests.get(seen.url("/"), headers=followed, timeout=10).status_code == 200
+
+
+def test_spans_of_two_services_with_one_id_are_told_apart(tmp_path):
+    """As a client's and a server's span with a shared id, in one trace; only one has samples."""
+    status, (trace, span), start = Status(tmp_path), ids(1), time.time_ns() - 2_000_000_000
+    for service in ("front", "back"):
+        status.send(uploads.trace_request(service, [(trace, span, start, start + 10**9, True)]))
+        pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+        named = {"span_id": span} if service == "back" else {}
+        pprof.sample([2, 20_000_000], STACKS["a"][0], **named)
+        status.push(service, pprof, start - 10**9, 3 * 10**9)
+
+    def told(service):
+        return status.get(f"/api/spans/{span}", service=service)
+    assert harness.wait_for(lambda: [told(s)["decision"] for s in ("back", "front")]
+                            == ["linked", "as_came"], 30)   # it began before spanlink did
+    front, back = told("front"), told("back")
+    assert (front["samples"], back["samples"]) == (0, 2), (front, back)
+    assert front["reason"] != "names_differ"
+    assert [each["service"] for each in front["same_id"]] == ["back"]
+    assert [w["holds_samples"] for w in front["windows"]] == [False]
+    assert status.get(f"/api/spans/{span}")["service"] == "back"
+    rows = {each["service"]: each for each in status.get(f"/api/traces/{trace}")["spans"]}
+    assert {s: each["decision"] for s, each in rows.items()} == {
+        "back": "linked", "front": "as_came"}
+    assert (rows["front"]["samples"], rows["back"]["samples"]) == (0, 2)
+    assert status.get("/api/flamegraph", span=span, service="back")["total"] == 20_000_000
+    assert status.get("/api/flamegraph", span=span, service="front")["total"] == 0
+    assert status.stop() == 0
+
+
+def test_the_windows_nearest_to_a_span_are_shown(tmp_path):
+    status, (trace, span), now = Status(tmp_path), ids(1), time.time_ns()
+    status.send(uploads.trace_request("many", [(trace, span, now - 5 * 10**9, now, True)]))
+    for second in range(50, 0, -1):
+        pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+        named = {"span_id": span} if second in (2, 4) else {}
+        pprof.sample([1, 10_000_000], STACKS["a"][0], **named)
+        status.push("many", pprof, now - second * 10**9, 10**9)
+    harness.wait_for(lambda: status.get(f"/api/spans/{span}")["decision"] == "linked", 30)
+    windows = status.get(f"/api/spans/{span}")["windows"]
+    first = [(now - int(w["from_unix_nano"])) // 10**9 for w in windows]
+    assert first == list(range(32, 0, -1))
+    assert [s for s, w in zip(first, windows) if w["holds_samples"]] == [4, 2]
+    assert status.stop() == 0
 
 
 def test_java_and_text_formats_are_drawn_too(tmp_path):
@@ -374,7 +549,7 @@ def test_java_and_text_formats_are_drawn_too(tmp_path):
 
 
 def test_samples_are_those_that_the_profiler_took(tmp_path):
-    """Of OTLP the values or times of samples/count; of a pprof without it, its records."""
+    """Of OTLP the values or times of samples/count; of a pprof without it, its periods."""
     status = Status(tmp_path)
     (trace_a, span_a), (trace_b, span_b) = ids(1), ids(2)
     start = time.time_ns()
@@ -389,7 +564,7 @@ def test_samples_are_those_that_the_profiler_took(tmp_path):
     for stack in STACKS["a"]:
         pprof.sample([20_000_000], stack, span_id=span_b)
     status.push("python", pprof, start - 10**9, 2 * 10**9)
-    for trace, span, taken in ((trace_a, span_a, 3), (trace_b, span_b, 2)):
+    for trace, span, taken in ((trace_a, span_a, 3), (trace_b, span_b, 4)):
         assert harness.wait_for(
             lambda: status.get("/api/spans/" + span)["decision"] == "linked", 20), status.tail()
         [row] = status.get("/api/traces", trace_id=trace)["traces"]
@@ -397,15 +572,17 @@ def test_samples_are_those_that_the_profiler_took(tmp_path):
         graph = status.get("/api/flamegraph", span=span)
         assert row["samples"] == each["samples"] == graph["samples"] == taken
     routes = {r["service"]: r["samples"] for r in status.get("/api/cost")["routes"]}
-    assert routes == {"ebpf": 3, "python": 2}
+    assert routes == {"ebpf": 3, "python": 4}
     services = {s["service"]: s["samples"] for s in status.get("/api/services")["services"]}
     assert services == routes and status.stop() == 0
 
 
+def top(*arguments, **environment):
+    return subprocess.run([harness.SPANLINK, "top", *arguments], text=True, timeout=30,
+                          capture_output=True, env={**os.environ, **environment})
+
+
 def test_top_draws_it_as_text(seen):
-    def top(*arguments):
-        return subprocess.run([harness.SPANLINK, "top", *arguments], text=True, timeout=30,
-                              capture_output=True)
     ended = top("--once", "--endpoint", f"127.0.0.1:{seen.page}")
     assert ended.returncode == 0 and "\033" not in ended.stdout, ended.stderr
     assert "otlp > correlation > debug" in ended.stdout
@@ -415,16 +592,174 @@ def test_top_draws_it_as_text(seen):
     assert dead.returncode == 1 and "spanlink: top: " in dead.stderr
 
 
+@pytest.mark.parametrize("endpoint, words", [
+    ("localhost.invalid", "connect to localhost.invalid:13134: "),
+    ("[::1]:99999", '"[::1]:99999" has no port from 0 to 65535'),
+    ("a b", "has an invalid host"), ("ftp://a", '"ftp://a" is a URL'),
+    ("http://", '"http://" has no host'), ("", '"" is empty')])
+def test_top_says_what_is_wrong_with_an_endpoint(endpoint, words):
+    ended = top("--once", "--endpoint", endpoint)
+    assert ended.returncode == 1 and words in ended.stderr, ended.stderr
+
+
+@pytest.mark.parametrize("by", ["basicauth", "bearertokenauth"])
+def test_top_gives_the_credentials_that_auth_takes(tmp_path, by):
+    status = Status(tmp_path / "run", more=f", auth: {{authenticator: {by}}}")
+    right, wrong = tmp_path / "right", tmp_path / "wrong"
+    basic = by == "basicauth"
+    right.write_text("pa:ss\n" if basic else "s3cret\n")
+    wrong.write_text("x")
+    at = ["--once", "--endpoint", f"127.0.0.1:{status.page}", *(["--username=ann"] * basic)]
+    file, variable = (("--password-file", "SPANLINK_PASSWORD") if basic
+                      else ("--token-file", "SPANLINK_TOKEN"))
+    assert "COST BY ROUTE" in top(*at, file, str(right)).stdout
+    assert "COST BY ROUTE" in top(*at, **{variable: right.read_text().strip()}).stdout
+    denied = top(*at, file, str(wrong))
+    assert denied.returncode == 1 and "HTTP 401" in denied.stderr
+    assert file in denied.stderr and "wrong" in denied.stderr
+    missing = top(*at[:3])
+    assert "credentials are required" in missing.stderr and file in missing.stderr
+    absent = top(*at, file, str(tmp_path / "absent"))
+    assert "absent: cannot be read" in absent.stderr
+    assert status.stop() == 0
+
+
+@pytest.mark.parametrize("first", ["samples", "span"])
+def test_samples_under_another_service_name_link_nothing_and_say_so(tmp_path, first):
+    """The SDK marked the span, and its samples came, but under the name of another service."""
+    status = Status(tmp_path)
+    start, (trace, span) = time.time_ns(), ids(1)
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([4, 40_000_000], span_id=span)
+    request = uploads.trace_request("billing", [(trace, span, start, start + 500_000_000, True)])
+    if first == "span":
+        status.send(request)
+    status.push("billing-worker", pprof, start - 1_000_000_000, 1_550_000_000)
+    if first == "samples":
+        status.send(request)
+
+    def decided():
+        told = status.get(f"/api/spans/{span}")
+        return told if told["samples"] and told["trace_id"] else None
+    told = harness.wait_for(decided, 30)
+    assert (told["reason"], told["service"]) == ("names_differ", "billing")
+    assert '"billing"' in told["text"] and '"billing-worker"' in told["text"]
+    assert "PYROSCOPE_APPLICATION_NAME=billing)" in told["fix"]
+    assert "OTEL_SERVICE_NAME=billing-worker)" in told["fix"]
+    [row] = status.get("/api/traces")["traces"]
+    assert (row["linked"], row["linked_spans"], row["reason"]) == (False, 0, "names_differ")
+    assert row["why"] == told["text"]
+    assert status.get("/api/traces", linked="true")["traces"] == []
+    assert len(status.get("/api/traces", linked="false")["traces"]) == 1
+    [shown] = status.get(f"/api/traces/{trace}")["spans"]
+    assert (shown["decision"], shown["reason"]) == (told["decision"], "names_differ")
+    services = {each["service"]: each for each in status.get("/api/services")["services"]}
+    assert (services["billing"]["linked"], services["billing"]["not_linked"]) == (0, 1)
+    assert services["billing"]["profile_services_unmatched"] == ["billing-worker"]
+    assert services["billing-worker"]["profile_services_unmatched"] == []
+    assert status.get("/why").url == status.url("/#/why")
+    assert [(r["reason"], r["count"]) for r in services["billing"]["reasons"]] == \
+        [("names_differ", 1)]
+    assert sum(step["reasons"].get("names_differ", 0)
+               for step in services["billing"]["history"]) == 1
+    routes = {(r["service"], r["span_name"]): r for r in status.get("/api/cost")["routes"]}
+    assert (routes["billing", "GET /order"]["spans"], routes["billing", "GET /order"]["linked"]) \
+        == (1, 0)
+    assert status.stop() == 0, status.tail()
+
+
+def test_a_name_is_advised_only_where_samples_show_it(tmp_path):
+    """A service without a profiler, beside profiles of spans that nobody sent."""
+    status = Status(tmp_path)
+    start, (trace, span), (_, other) = time.time_ns(), ids(1), ids(2)
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([4, 40_000_000], span_id=other)
+    status.push("legacy-profiler", pprof, start - 1_000_000_000, 1_000_000_000)
+    status.send(uploads.trace_request("bare", [(trace, span, start, start + 1, True)]))
+    assert harness.wait_for(
+        lambda: status.get(f"/api/spans/{span}")["decision"] == "as_came", 60), status.tail()
+    services = {each["service"]: each for each in status.get("/api/services")["services"]}
+    assert services["bare"]["profile_services_unmatched"] == []
+    assert services["bare"]["profiles"]["last_unix_nano"] is None
+    assert int(services["legacy-profiler"]["profiles"]["last_unix_nano"]) > start
+    assert [r["reason"] for r in services["bare"]["reasons"]] == ["not_profiled"]
+    assert status.stop() == 0, status.tail()
+
+
+def test_profiles_far_from_their_spans_are_told(tmp_path):
+    """The profiler's clock is five minutes off: the link opens nothing in Grafana."""
+    status = Status(tmp_path)
+    start, (trace, span) = time.time_ns(), ids(1)
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([4, 40_000_000], span_id=span)
+    status.push("shop", pprof, start - 310_000_000_000, 10_000_000_000)
+    status.send(uploads.trace_request("shop", [(trace, span, start, start + 1000, True)]))
+    told = harness.wait_for(lambda: (lambda t: t if t["trace_id"] else None)(
+        status.get(f"/api/spans/{span}")), 20)
+    assert told["decision"] == "linked" and "300 s before the span" in told["text"]
+    assert "clock" in told["fix"]
+    [service] = status.get("/api/services")["services"]
+    assert service["profiles"]["linked_out_of_reach"] == 1
+    assert -302e9 < service["profiles"]["out_of_reach_ns"] < -299e9
+    assert status.stop() == 0, status.tail()
+
+
+def family(service, names, trace_id, start, length):
+    """A request with a local root and its descendants, the innermost first, and their ids."""
+    request = trace_service_pb2.ExportTraceServiceRequest()
+    group = request.resource_spans.add()
+    group.resource.attributes.append(uploads.text_attribute("service.name", service))
+    scope = group.scope_spans.add()
+    spans = [f"{int(trace_id, 16):x}{i:015x}"[-16:] for i in range(1, len(names) + 1)]
+    for i in reversed(range(len(names))):
+        span = scope.spans.add(trace_id=bytes.fromhex(trace_id), span_id=bytes.fromhex(spans[i]),
+                               name=names[i], start_time_unix_nano=start,
+                               kind=trace_pb2.Span.SPAN_KIND_INTERNAL,
+                               end_time_unix_nano=start + length)
+        if i:
+            span.parent_span_id = bytes.fromhex(spans[i - 1])
+    return request.SerializeToString(), spans
+
+
+def test_children_that_inherit_a_link_own_no_samples(tmp_path):
+    """What a local root cost is its own, though its children pass before it."""
+    status = Status(tmp_path, correlation="hold: 1s, children: inherit")
+    start, trace = time.time_ns(), f"{7:032x}"
+    request, (root, child, grandchild) = family("shop", ["GET /costly", "render", "sort"], trace,
+                                                start, 500_000_000)
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([4, 40_000_000], span_id=root)
+    status.send(request)
+    status.push("shop", pprof, start - 1_000_000_000, 1_550_000_000)
+    assert harness.wait_for(
+        lambda: status.get(f"/api/spans/{child}")["reason"] == "inherited", 30), status.tail()
+    spans = {each["span_id"]: each for each in status.get(f"/api/traces/{trace}")["spans"]}
+    assert [spans[i]["cpu_ns"] for i in (root, child, grandchild)] == [40_000_000, 0, 0]
+    assert spans[child]["profile_id"] == root
+    routes = {each["span_name"]: (each["cpu_ns"], each["spans"])
+              for each in status.get("/api/cost")["routes"]}
+    assert routes == {"GET /costly": (40_000_000, 1)}
+    for name in ("sort", "*end*", "GET /costly"):
+        assert len(status.get("/api/traces", name=name)["traces"]) == 1
+    assert status.get("/api/traces", name="other")["traces"] == []
+    of_child = status.get("/api/flamegraph", service="shop", name="render")
+    assert of_child["total"] == 0
+    assert status.get("/api/flamegraph", span=child)["total"] == 40_000_000
+    assert status.stop() == 0, status.tail()
+
+
 def test_an_empty_process_answers(tmp_path):
     status = Status(tmp_path)
-    assert status.get("/api/traces") == {"traces": [], "next": None, "kept": 0}
+    keep = {"oldest_unix_nano": None, "whole_since_unix_nano": None, "evicted_requests": 0,
+            "evicted_for_memory": 0, "refused_requests": 0, "skipped_requests": 0}
+    assert status.get("/api/traces") == {"traces": [], "next": None, "kept": 0, "keep": keep}
     assert status.get("/api/services") == {"services": []}
     assert status.get("/api/cost")["routes"] == []
     assert status.get("/api/flamegraph", service="none")["total"] == 0
     assert status.stop() == 0
 
 
-def test_a_full_keep_lets_the_oldest_go(tmp_path):
+def test_thousands_of_traces_are_kept(tmp_path):
     status = Status(tmp_path, keep=1)
     now = time.time_ns()
     for first in range(0, 12000, 400):
@@ -436,6 +771,35 @@ def test_a_full_keep_lets_the_oldest_go(tmp_path):
     assert 0 < kept["kept"] <= 12000 and len(kept["traces"]) == min(10000, kept["kept"])
     newest = kept["traces"][0]["trace_id"]
     assert status.get(f"/api/traces/{newest}")["spans"]
+    assert status.stop() == 0
+
+
+def wide_trace(random_, now):
+    """A request of one span and 60 kB, 45 kB when compressed."""
+    request = trace_service_pb2.ExportTraceServiceRequest.FromString(uploads.trace_request(
+        "busy", [(f"{random_.getrandbits(127):032x}", f"{random_.getrandbits(63):016x}", now,
+                  now + 1000, False)]))
+    request.resource_spans[0].scope_spans[0].spans[0].attributes.append(
+        uploads.text_attribute("note", base64.b64encode(random_.randbytes(45000)).decode()))
+    return request.SerializeToString()
+
+
+def test_a_full_keep_lets_the_oldest_go(tmp_path):
+    status = Status(tmp_path, keep=1)
+    now, random_, sent = time.time_ns(), random.Random(3), 0
+
+    def evicted():
+        nonlocal sent
+        for _ in range(10):
+            status.send(wide_trace(random_, now))
+            sent += 1
+        return status.get("/api/traces", limit=1)["keep"]["evicted_requests"]
+
+    assert harness.wait_for(evicted, 30)
+    keep = status.get("/api/traces", limit=1)["keep"]
+    assert 0 < keep["evicted_requests"] <= sent and keep["evicted_for_memory"] == 0
+    assert now < int(keep["oldest_unix_nano"]) < time.time_ns()
+    assert now < int(keep["whole_since_unix_nano"]) < time.time_ns()
     page = requests.get(f"http://127.0.0.1:{status.metrics}/metrics", timeout=10).text
     [size] = [float(s.split()[1]) for s in page.splitlines()
               if s.startswith("spanlink_status_kept_bytes")]
@@ -489,6 +853,10 @@ def test_a_graph_of_50000_stacks_takes_10_mib(tmp_path):
     assert len(tree(graph)) == 50_000
     folded = status.get("/api/flamegraph", service="wide", format="folded").text
     assert len(folded.splitlines()) == 50_000
+    pathlib.Path(f"/proc/{status.process.pid}/clear_refs").write_text("5")
+    svg = status.get("/api/flamegraph", service="wide", format="svg").text
+    assert memory(status, "VmHWM") - before < 10 << 20
+    assert svg.endswith("</g>\n</svg>\n") and svg.count("<g>") > 1000
     packed = status.get("/api/flamegraph", service="wide", format="pprof").content
     assert wire.Profile(packed).sums == {wire.CPU: graph["total"]}
     assert status.stop() == 0
@@ -619,6 +987,23 @@ def test_a_reload_keeps_what_an_unchanged_section_holds(tmp_path):
     assert status.stop() == 0
 
 
+def test_reloads_give_back_the_memory_of_what_they_replace(tmp_path):
+    status = Reloaded(tmp_path)
+    with requests.Session() as connected:      # a client of the first instance
+        assert connected.get(status.url("/api/traces"), timeout=10).status_code == 200
+        for i in range(6):
+            status.reload(f"keep_mib: {16 + i}", f"keep_mib: {17 + i}")
+            trace = status.send_one(i + 1)
+            assert status.keeps(trace), status.tail()
+            if i == 0:
+                answer = connected.get(status.url("/api/traces"), timeout=10)
+                assert answer.status_code == 503 and answer.headers["Connection"] == "close"
+                assert "reloaded" in answer.json()["error"]
+                assert answer.headers["Retry-After"] == "1"
+    assert metric(status, "spanlink_memory_used_bytes") < 12 << 20
+    assert status.stop() == 0
+
+
 def page_files(ask):
     """The page and every file that it and its modules load; ask returns the text of a path."""
     found, open_paths = {}, ["/"]
@@ -650,6 +1035,8 @@ def test_with_an_authenticator_nothing_is_shown_without_credentials(tmp_path):
     elsewhere = requests.get(status.url("/"), timeout=10,
                              headers={**right, "Host": "rebound.example"})
     assert elsewhere.status_code == 403
+    denied = [line for line in status.log.read_text().splitlines() if "requests refused" in line]
+    assert len(denied) == 1 and "(the last from 127.0.0.1:" in denied[0], denied
     assert status.stop() == 0
 
 
@@ -675,9 +1062,16 @@ def test_over_tls_the_page_and_its_modules_are_served(tmp_path):
                         headers=cleartext).status_code == 403
     with pytest.raises(requests.exceptions.SSLError):
         requests.get(f"{own}/", timeout=10)
-    top = subprocess.run([harness.SPANLINK, "top", "--once", "--endpoint", own], text=True,
-                         timeout=30, capture_output=True)
-    assert top.returncode == 0 and "otlp > correlation > debug" in top.stdout, top.stderr
+    for address in (own, own.removeprefix("https://")):
+        shown = top("--once", "--endpoint", address, "--ca-file", str(cert))
+        assert shown.returncode == 0 and "otlp > correlation > debug" in shown.stdout, shown.stderr
+    assert "otlp > correlation > debug" in top("--once", "--endpoint", own, "--insecure").stdout
+    bare = top("--once", "--endpoint", own.removeprefix("https://"), "--insecure")
+    assert "otlp > correlation > debug" in bare.stdout, bare.stderr
+    doubted = top("--once", "--endpoint", own)
+    assert doubted.returncode == 1 and "--ca-file" in doubted.stderr, doubted.stderr
+    cleartext = top("--once", "--endpoint", own.removeprefix("https://"))
+    assert cleartext.returncode == 1 and "https://" in cleartext.stderr, cleartext.stderr
     assert status.stop() == 0
 
 
@@ -741,6 +1135,25 @@ def test_top_on_a_terminal_follows_its_size_and_ends_with_q(seen):
     harness.wait_for(lambda: terminal.read() == "", 30)
     assert termios.tcgetattr(terminal.fd)[3] & termios.ECHO
     assert terminal.end() == 0
+
+
+def test_top_says_how_many_rows_have_no_room(tmp_path):
+    status = Status(tmp_path)
+    start = time.time_ns()
+    for i in range(8):
+        status.send(uploads.trace_request(f"s{i}", [(*ids(i + 1), start, start + 1, True)]))
+    harness.wait_for(lambda: len(status.get("/api/cost")["routes"]) == 8 and
+                     len(status.get("/api/services")["services"]) == 8, 30)
+    terminal = Terminal([str(harness.SPANLINK), "top", "--endpoint", f"127.0.0.1:{status.page}"])
+    screen = terminal.screens(2)[-1]
+    cost = next(i for i, line in enumerate(screen) if line.startswith("COST BY ROUTE"))
+    for section in (screen[:cost], screen[cost:]):
+        rows = sum(re.match(r"s\d ", line) is not None for line in section)
+        assert f"and {8 - rows} more" in section and 0 < rows < 7, screen
+    whole = top("--once", "--endpoint", f"127.0.0.1:{status.page}").stdout
+    assert not re.search(r"^and \d+ more$", whole, re.M), whole
+    os.write(terminal.fd, b"q")
+    assert terminal.end() == 0 and status.stop() == 0
 
 
 def test_top_has_no_colours_where_they_are_not_wanted(seen):

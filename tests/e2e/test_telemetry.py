@@ -368,10 +368,45 @@ service:
 """)
     program = harness.Program("spanlink", tmp_path, [harness.SPANLINK, "--config", config])
     program.wait_ports(page, at)
-    assert value(read(scrape(page).text), "spanlink_ready") == 1
+    assert harness.wait_for(lambda: value(read(scrape(page).text), "spanlink_ready") == 1, 10)
     assert program.stop() == 0
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert any("is ready" in line["msg"] for line in lines)
     assert all(line["team"] == "a" and line["level"] == "info" and line["ts"].endswith("Z")
                and line["resource"]["service.name"] == "spanlink" for line in lines)
+    [line] = [line for line in lines if "OTLP over HTTP, listening on" in line["msg"]]
+    assert line["msg"].startswith("otlp: ")
+    assert line["otelcol.component.id"] == "otlp"
+    assert line["otelcol.component.kind"] == "receiver"
     assert program.log.read_text() == ""
+
+
+def test_in_json_a_line_names_its_component_and_signal(tmp_path):
+    """As the Collector's lines do."""
+    at, log = harness.free_port(), tmp_path / "log.jsonl"
+    config = tmp_path / "config.yaml"
+    config.write_text(f"""\
+receivers: {{otlp/in: {{protocols: {{http: {{endpoint: "127.0.0.1:{at}"}}}}}}}}
+exporters:
+  otlp_http/out:
+    endpoint: "http://127.0.0.1:{harness.free_port()}"
+    retry_on_failure: {{enabled: false}}
+service:
+  telemetry: {{metrics: {{level: none}}, logs: {{encoding: json, output_paths: [{log}]}}}}
+  pipelines: {{traces: {{receivers: [otlp/in], exporters: [otlp_http/out]}}}}
+""")
+    program = harness.Program("spanlink", tmp_path, [harness.SPANLINK, "--config", config])
+    program.wait_ports(at)
+    bodies = {b"\xff": 400, payloads.build("traces", "a").SerializeToString(): 200}
+    for body, status in bodies.items():
+        answer = requests.post(f"http://127.0.0.1:{at}/v1/traces", body, timeout=10,
+                               headers={"Content-Type": "application/x-protobuf"})
+        assert answer.status_code == status
+    program.stop()
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    [refused] = [line for line in lines if " refused: " in line["msg"]]
+    assert (refused["otelcol.component.id"], refused["otelcol.component.kind"],
+            refused["otelcol.signal"]) == ("otlp/in", "receiver", "traces")
+    [lost] = [line for line in lines if " not delivered: " in line["msg"]]
+    assert (lost["otelcol.component.id"], lost["otelcol.component.kind"]) == (
+        "otlp_http/out", "exporter")

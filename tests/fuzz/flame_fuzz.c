@@ -3,7 +3,7 @@
  * request, or a body of /ingest (JFR, JFR in a form, folded text). Totals add up, what is written
  * can be read again, and the memory charge is returned.
  */
-#include "extensions/status/flame.h"
+#include "extensions/status/flame_write.h"
 #include "lib/wire/otlp/otlp.h"
 
 #include <stdlib.h>
@@ -53,13 +53,13 @@ static void check_texts(struct flame *flame, struct budget *budget)
     struct bytes out;
     struct proto_fault fault;
     bytes_init(&out, 32 << 20, budget);
-    flame_write_all(flame, FLAME_JSON, &out);
+    flame_write_all(flame, FLAME_JSON, VIEW(""), &out);
     bytes_clear(&out);
-    flame_write_all(flame, FLAME_FOLDED, &out);
+    flame_write_all(flame, FLAME_FOLDED, VIEW(""), &out);
     bytes_clear(&out);
-    flame_svg(flame, VIEW("title"), &out);
+    flame_write_all(flame, FLAME_SVG, VIEW("title"), &out);
     bytes_clear(&out);
-    if (flame_write_all(flame, FLAME_PPROF, &out) &&
+    if (flame_write_all(flame, FLAME_PPROF, VIEW(""), &out) &&
         !proto_check(&shape_pprof, bytes_view(&out), &fault))
         abort();
     bytes_release(&out);

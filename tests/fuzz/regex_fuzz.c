@@ -22,13 +22,18 @@ static void compare(const struct regex *one, const struct regex *other, struct v
 {
     struct regex_match a, b;
     for (size_t from = 0; from <= text.size && from < 4; from++) {
-        enum regex_result found = regex_find(one, text, from, &a);
-        enum regex_result again = regex_find(other, text, from, &b);
+        struct view tail = {text.data + from, text.size - from};
+        enum regex_result found = regex_find(one, tail, &a);
+        enum regex_result again = regex_find(other, tail, &b);
         if (found == REGEX_LIMIT || again == REGEX_LIMIT)
             continue;
         if (found != again || (found == REGEX_YES && (a.groups[0].data != b.groups[0].data ||
                                                       a.groups[0].size != b.groups[0].size)))
             abort();
+        for (size_t i = 0; found == REGEX_YES && i < a.count; i++)
+            if (a.groups[i].data && (a.groups[i].data < text.data ||
+                                     a.groups[i].data + a.groups[i].size > text.data + text.size))
+                abort();
     }
 }
 

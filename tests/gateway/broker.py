@@ -1,18 +1,22 @@
 """Apache Kafka in KRaft mode: one broker or several, each a process of its own on free ports."""
+import base64
 import dataclasses
+import functools
 import pathlib
-import re
 import subprocess
 import sys
 import time
+import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
+import disk  # noqa: E402
 import harness  # noqa: E402
 
 JARS = harness.ROOT / "build" / "e2e" / "kafka"
 CLIENT = harness.ROOT / "build" / "e2e" / "kafka-client"
 sys.path.append(str(CLIENT))
-HEAP = "-Xmx300m"
+JAVA = ["java", "-Xmx300m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{JARS}/*"]
 PROPERTIES = """\
 process.roles=broker,controller
 node.id={node}
@@ -40,11 +44,6 @@ background.threads=2
 """
 
 
-def java(*words, heap=HEAP, check=True, **more):
-    return subprocess.run(["java", heap, "-cp", f"{JARS}/*", *map(str, words)], check=check,
-                          capture_output=True, text=True, **more)
-
-
 class Broker:
     """One node of a cluster."""
 
@@ -55,6 +54,7 @@ class Broker:
         self.port, self.control = harness.free_port(), harness.free_port()
         self.ports = {name: harness.free_port() for name in cluster.listeners}
         self.program, self.runs = None, 0
+        self.disk, self.prefix = None, []
 
     def configure(self):
         """listeners: {NAME: (security protocol, more properties)}, beside the plain one."""
@@ -75,19 +75,23 @@ class Broker:
         self.properties.write_text(text)
 
     def format(self):
-        java("kafka.tools.StorageTool", "format", "-t", self.cluster.id, "-c", self.properties,
-             *[word for user, password in self.cluster.users.items()
-               for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")
-               for word in ("--add-scram", f"{mechanism}=[name={user},password={password}]")])
+        if self.cluster.disk_mib:
+            self.disk = disk.Disk(self.folder / "data", self.cluster.disk_mib)
+            self.prefix = self.disk.prefix
+        subprocess.run([
+            *self.prefix, *JAVA, "kafka.tools.StorageTool", "format", "-t", self.cluster.id, "-c",
+            str(self.properties),
+            *[word for user, password in self.cluster.users.items()
+              for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")
+              for word in ("--add-scram", f"{mechanism}=[name={user},password={password}]")]],
+            check=True, capture_output=True)
 
     def start(self):
         """Does not wait; the program logs to broker-N/broker-RUN.log."""
         self.runs += 1
         self.program = harness.Program(
             f"broker-{self.runs}", self.folder,
-            ["java", HEAP, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-             "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{JARS}/*", "kafka.Kafka",
-             self.properties], cwd=self.folder)
+            [*self.prefix, *JAVA, "kafka.Kafka", self.properties], cwd=self.folder)
         return self
 
     def wait(self, seconds=90):
@@ -114,59 +118,63 @@ class Record:
                       message.value(), message.headers() or [], message.timestamp()[1])
 
 
-class Cluster:
-    """count: brokers in one quorum. listeners: {NAME: (protocol, properties)} to add to the plain
-    one. users: {name: password} for SCRAM. auto: topics come into being when they are named."""
+class Kafka:
+    """Brokers that run, seen by their clients."""
 
-    def __init__(self, folder, count=1, listeners=None, users=None, auto=False):
-        self.folder, self.listeners, self.users = folder, listeners or {}, users or {}
-        self.auto = auto
-        self.id = re.sub(r"\s", "", java("kafka.tools.StorageTool", "random-uuid").stdout)
-        self.brokers = []
-        for node in range(1, count + 1):
-            self.brokers.append(Broker(self, node))
-        for broker in self.brokers:
-            broker.configure()
+    def __init__(self, addresses):
+        self.addresses = addresses
 
-    def start(self):
-        for broker in self.brokers:
-            broker.format()
-        for broker in self.brokers:
-            broker.start()
-        for broker in self.brokers:
-            broker.wait()
-        return self
+    def client(self, **more):
+        """Settings of a client, which does not log that brokers are gone."""
+        return {"bootstrap.servers": ",".join(self.addresses), "log_level": 2, **more}
 
-    def stop(self):
-        for broker in self.brokers:
-            if broker.program:
-                broker.kill()
-
-    @property
-    def addresses(self):
-        return [f"127.0.0.1:{broker.port}" for broker in self.brokers]
-
-    def at(self, listener):
-        return [f"127.0.0.1:{broker.ports[listener]}" for broker in self.brokers]
+    @functools.cached_property
+    def admin(self):
+        from confluent_kafka import admin
+        return admin.AdminClient(self.client())
 
     def topic(self, name, partitions=1, **config):
         """Creates a topic; config: its properties, with underscores for dots."""
-        words = [word for key, value in config.items()
-                 for word in ("--config", f"{key.replace('_', '.')}={value}")]
-        made = java("org.apache.kafka.tools.TopicCommand", "--bootstrap-server",
-                    ",".join(self.addresses), "--create", "--topic", name, "--partitions",
-                    partitions, "--replication-factor", min(3, len(self.brokers)), *words,
-                    heap="-Xmx128m", check=False, timeout=120)
-        assert made.returncode == 0, made.stdout + made.stderr
+        self.topics([name], partitions, **config)
         return name
 
-    def records(self, topic, count=0, seconds=20):
+    def topics(self, names, partitions, **config):
+        from confluent_kafka import admin
+        config = {key.replace("_", "."): str(value) for key, value in config.items()}
+        made = self.admin.create_topics([
+            admin.NewTopic(name, partitions, min(3, len(self.addresses)), config=config)
+            for name in names])
+        for each in made.values():
+            each.result(60)
+
+        def known():
+            found = self.admin.list_topics(timeout=10).topics
+            return all(name in found and len(found[name].partitions) == partitions
+                       for name in names)
+        assert harness.wait_for(known, 60)      # the brokers know it a little later
+
+    def pair(self, name, partitions):
+        """Creates the topics NAME_spans and NAME_profiles."""
+        self.topics([f"{name}_spans", f"{name}_profiles"], partitions)
+
+    def grow(self, topic, partitions):
+        """Raises the number of a topic's partitions."""
+        from confluent_kafka import admin
+        self.admin.create_partitions([admin.NewPartitions(topic, partitions)])[topic].result(60)
+
+    def delete_before(self, topic, partition, offset):
+        """Deletes a partition's records before an offset, as retention does."""
+        import confluent_kafka
+        at = confluent_kafka.TopicPartition(topic, partition, offset)
+        for deleted in self.admin.delete_records([at]).values():
+            deleted.result(30)
+
+    def records(self, topic, count=0, seconds=60):
         """All records of a topic, by a client that is not spanlink; waits until there are count."""
         import confluent_kafka
-        consumer = confluent_kafka.Consumer({
-            "bootstrap.servers": ",".join(self.addresses), "group.id": "tests",
-            "enable.auto.commit": False, "enable.partition.eof": True,
-            "fetch.wait.max.ms": 50})
+        consumer = confluent_kafka.Consumer(self.client(**{
+            "group.id": "tests", "enable.auto.commit": False, "enable.partition.eof": True,
+            "fetch.wait.max.ms": 50}))
         try:
             parts = consumer.list_topics(topic, timeout=10).topics[topic].partitions
             consumer.assign([confluent_kafka.TopicPartition(topic, number, 0)
@@ -184,3 +192,38 @@ class Cluster:
             return found
         finally:
             consumer.close()
+
+
+class Cluster(Kafka):
+    """count: brokers in one quorum. listeners: {NAME: (protocol, properties)} to add to the plain
+    one. users: {name: password} for SCRAM. auto: topics come into being when they are named.
+    disk_mib: each broker has a disk of its own of this size."""
+
+    def __init__(self, folder, count=1, listeners=None, users=None, auto=False, disk_mib=0):
+        self.folder, self.listeners, self.users = folder, listeners or {}, users or {}
+        self.auto, self.disk_mib = auto, disk_mib
+        # Kafka takes none that begins with "-".
+        self.id = base64.urlsafe_b64encode(bytes(1) + uuid.uuid4().bytes[1:]).decode().rstrip("=")
+        self.brokers = [Broker(self, node) for node in range(1, count + 1)]
+        super().__init__([f"127.0.0.1:{broker.port}" for broker in self.brokers])
+        for broker in self.brokers:
+            broker.configure()
+
+    def start(self):
+        for broker in self.brokers:
+            broker.format()
+        for broker in self.brokers:
+            broker.start()
+        for broker in self.brokers:
+            broker.wait()
+        return self
+
+    def stop(self):
+        for broker in self.brokers:
+            if broker.program:
+                broker.kill()
+            if broker.disk:
+                broker.disk.close()
+
+    def at(self, listener):
+        return [f"127.0.0.1:{broker.ports[listener]}" for broker in self.brokers]

@@ -33,16 +33,30 @@ def openssl(folder, *words):
 
 
 def make_pki(folder):
-    openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out",
-            "ca.pem", "-subj", "/CN=test ca", "-days", "2")
+    """The broker trusts `ca`, not `other`."""
     (folder / "names").write_text("subjectAltName=IP:127.0.0.1")
+    for ca in ("ca", "other"):
+        openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{ca}.key",
+                "-out", f"{ca}.pem", "-subj", f"/CN=test {ca}", "-days", "2")
     for name in ("broker", "client"):
-        openssl(folder, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out",
-                f"{name}.csr", "-subj", f"/CN={name}")
-        openssl(folder, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
-                "-CAcreateserial", "-out", f"{name}.crt", "-days", "2", "-extfile", "names")
+        make_pair(folder, name, "ca")
     (folder / "broker.pem").write_text(
         (folder / "broker.key").read_text() + (folder / "broker.crt").read_text())
+
+
+def make_pair(folder, name, ca):
+    openssl(folder, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out",
+            f"{name}.csr", "-subj", f"/CN={name}")
+    openssl(folder, "x509", "-req", "-in", f"{name}.csr", "-CA", f"{ca}.pem", "-CAkey",
+            f"{ca}.key", "-CAcreateserial", "-out", f"{name}.crt", "-days", "2", "-extfile",
+            "names")
+
+
+def client(cluster, name, ca):
+    """Makes a client's certificate, or replaces it by a new one; returns the settings of tls."""
+    make_pair(cluster.pki, name, ca)
+    return {"ca_file": f"{cluster.pki}/ca.pem", "cert_file": f"{cluster.pki}/{name}.crt",
+            "key_file": f"{cluster.pki}/{name}.key"}
 
 
 def sasl(mechanism, password="right"):

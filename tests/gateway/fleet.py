@@ -5,6 +5,7 @@ import time
 
 import requests
 
+import harness
 import uploads
 
 NS = 10**9
@@ -16,14 +17,15 @@ class Fleet:
     the spans that ran in it. SDKs mark all spans.
 
     events: (unix s, process, signal, body), in the order of time. truth: numbers of the spans with
-    samples; numbers: of all, from `first` on."""
+    samples; numbers: of all, from `first` on; ends: when the last ones end (unix s)."""
 
     def __init__(self, start, seconds, processes=4, window=10, rate=20, first=1, seed=1):
-        self.events, self.truth, self.window = [], set(), window
+        self.events, self.truth, self.window, self.processes = [], set(), window, processes
+        self.threads, self.stopping = [], threading.Event()
         self.random, self.number = random.Random(seed), first
         for process in range(processes):
             self.process(process, start + self.random.random(), seconds, rate)
-        self.numbers = range(first, self.number)
+        self.numbers, self.ends = range(first, self.number), start + seconds
         self.events.sort(key=lambda event: event[0])
 
     @staticmethod
@@ -36,7 +38,7 @@ class Fleet:
             spans = []
             for _ in range(rate):
                 end = start + second + self.random.random()
-                # Spans that ended in the last window have no sample of a window that is not written.
+                # Spans that ended in the last window have no sample of one that is not written.
                 begin = max(start, end - self.random.choice((0.01, 0.2, 3)))
                 span_id = f"{self.number:016x}"
                 spans.append((f"{self.number:032x}", span_id, int(begin * NS), int(end * NS), True))
@@ -55,16 +57,23 @@ class Fleet:
             self.events.append((begin + self.window + 0.2, process, "profiles", pprof.encode(
                 int(begin * NS), self.window * NS)))
 
-    def play(self, send):
-        """Calls send(process, signal, body) when the time of each event has come."""
-        for at, *event in self.events:
-            time.sleep(max(0, at - time.time()))
-            send(*event)
+    def start(self, send):
+        """Calls send(process, signal, body) when the time of each event has come, from a thread for
+        each process."""
+        def play(process):
+            for at, whose, *event in self.events:
+                if whose == process:
+                    self.stopping.wait(max(0, at - time.time()))
+                    send(process, *event)
+        self.threads = [threading.Thread(target=play, args=(process,), daemon=True)
+                        for process in range(self.processes)]
+        for thread in self.threads:
+            thread.start()
+        return self
 
-    def played(self, send):
-        thread = threading.Thread(target=self.play, args=(send,), daemon=True)
-        thread.start()
-        return thread
+    def join(self):
+        for thread in self.threads:
+            thread.join()
 
     def write(self, producer, spans, profiles):
         """Writes it all at once, each record with its own time."""
@@ -77,30 +86,36 @@ class Fleet:
                               "label.__name__": service.encode()})
         producer.flush()
 
-    def check(self, backend):
-        """Precision and recall of every copy are 1.000, and every span has arrived."""
+    def check(self, backend, recall=1.0):
+        """Every span has arrived, no link is wrong, and at least so many are there."""
         expected = set(self.numbers)
         with backend.lock:
             linked, bare = backend.linked & expected, backend.bare & expected
         lost = expected - linked - bare
         assert not lost, f"{len(lost)} of {len(expected)} spans were lost"
         wrong, missed = linked - self.truth, bare & self.truth
-        assert not wrong and not missed, (
-            f"precision {1 - len(wrong) / max(1, len(linked)):.3f}, "
-            f"recall {1 - len(missed) / len(self.truth):.3f}: "
+        found = 1 - len(missed) / len(self.truth)
+        print(f"{len(expected)} spans, {len(self.truth)} with samples, recall {found:.4f}")
+        assert not wrong and found >= recall, (
+            f"precision {1 - len(wrong) / max(1, len(linked)):.4f}, recall {found:.4f}: "
             f"wrong {sorted(wrong)[:5]}, missed {sorted(missed)[:5]}")
         assert len(expected) / 5 < len(self.truth) < len(expected) / 2
 
 
 def to_sidecars(sidecars):
-    """A send for play: sidecars have `http` and `ingest`, one for each process. A request that is
+    """A send for start: sidecars have `http` and `ingest`, one for each process. A request that is
     not accepted is sent again, as SDKs do."""
+    def accepted(url, body):
+        try:
+            return requests.post(url, data=body, timeout=30, headers={
+                "Content-Type": "application/x-protobuf"}).status_code == 200
+        except requests.ConnectionError:
+            return False                # it was killed
+
     def send(process, signal, body):
         sidecar = sidecars[process]
         url = (f"http://127.0.0.1:{sidecar.http}/v1/traces" if signal == "traces" else
                f"http://127.0.0.1:{sidecar.ingest}/ingest?format=pprof&name="
                + Fleet.names(process)[0])
-        while requests.post(url, data=body, timeout=30, headers={
-                "Content-Type": "application/x-protobuf"}).status_code != 200:
-            time.sleep(0.1)
+        assert harness.wait_for(lambda: accepted(url, body), 120), f"{url} accepts nothing"
     return send

@@ -1,28 +1,32 @@
 #!/bin/bash
-# setup.sh: brings Apache Kafka, the Collector of these tests and the venv into build/e2e/.
+# setup.sh: brings Apache Kafka, a client of it, the Collectors of these tests and the venv into
+# build/e2e/. Installs a JDK and Maven with apt.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 client=confluent-kafka==2.8.0
+xdist=pytest-xdist==3.8.0
 export OUT=$root/build/e2e
 export BIN=$OUT/bin VENV=$OUT/venv E2E_JOBS=${E2E_JOBS:-2} GO=${GO:-}
 
-"$root/tests/e2e/setup.sh" --venv
+"$root/tests/e2e/setup.sh" --collector      # what data must arrive at is that of the e2e tests
 exec 9>"$OUT/lock"
 flock 9
 # shellcheck source=tests/e2e/setup_lib.sh
 . "$root/tests/e2e/setup_lib.sh"
 
+"$VENV/bin/python" -m pip install -q --disable-pip-version-check "$xdist"
+command -v java >/dev/null || install default-jdk-headless
 if ! built kafka "$here/pom.xml" || ! compgen -G "$OUT/kafka/kafka_*.jar" >/dev/null; then
-    install default-jdk-headless maven
+    command -v mvn >/dev/null || install maven
     say "copying Apache Kafka (half a minute, once)"
     rm -rf "$OUT/kafka"
     quiet kafka mvn -q -B -f "$here/pom.xml" dependency:copy-dependencies \
         -DoutputDirectory="$OUT/kafka"
     mark kafka "$here/pom.xml"
 fi
-install librdkafka1 openssl
+install librdkafka1 openssl util-linux mount
 # A newer librdkafka than Debian 12's, which cannot log in to Kafka 4 by SCRAM, with a client for
 # the tests themselves.
 if ! built kafka-client "$client"; then

@@ -1,12 +1,15 @@
 """spanlink and the Collector on either side of Kafka."""
+import base64
 import json
 import os
 import pathlib
 
 import requests
 import yaml
+from google.protobuf import json_format
 
 import harness
+import payloads
 
 COLLECTOR = pathlib.Path(os.environ.get("OTELCOL_GATEWAY_BIN",
                                         harness.BUILT / "otelcol-gateway"))
@@ -17,8 +20,15 @@ GROUPS = {"traces": ("resourceSpans", "scopeSpans", "spans"),
           "logs": ("resourceLogs", "scopeLogs", "logRecords")}
 
 
+def post(port, signal, body, **headers):
+    """Sends a request of OTLP; returns the status of the answer."""
+    return requests.post(
+        f"http://127.0.0.1:{port}{PATHS[signal]}", data=body, timeout=30,
+        headers={"Content-Type": "application/x-protobuf", **headers}).status_code
+
+
 class Sidecar(harness.Program):
-    """spanlink with OTLP and Pyroscope's protocol in, and one exporter kafka with these settings."""
+    """spanlink with OTLP and Pyroscope's protocol in, and an exporter kafka with these settings."""
 
     def __init__(self, folder, kafka, signals=("traces",), env=None, name="sidecar", wait=True):
         self.http, self.ingest = harness.free_port(), harness.free_port()
@@ -36,12 +46,10 @@ class Sidecar(harness.Program):
                             "exporters": ["kafka"]} for signal in signals}}}))
         super().__init__(name, folder, [harness.SPANLINK, "--config", self.config], env=env)
         if wait:
-            self.wait_ports(self.http, *[self.ingest] * ("profiles" in signals), seconds=10)
+            self.wait_ports(self.http, *[self.ingest] * ("profiles" in signals), seconds=60)
 
     def post(self, signal, body, **headers):
-        answer = requests.post(f"http://127.0.0.1:{self.http}{PATHS[signal]}", data=body, timeout=30,
-                               headers={"Content-Type": "application/x-protobuf", **headers})
-        return answer.status_code
+        return post(self.http, signal, body, **headers)
 
     def upload(self, query, body, **headers):
         answer = requests.post(f"http://127.0.0.1:{self.ingest}/ingest?{query}", data=body,
@@ -77,3 +85,44 @@ def items(sink, signal):
                     for item in scope.pop(kinds, []):
                         found.append(json.dumps([group, scope, item], sort_keys=True))
     return sorted(found)
+
+
+def check_arrival(folder, send, through, explain):
+    """Sends requests by send(signal, body) and straight to a Collector, and compares what this one
+    gets with what arrives at the Collector `through`."""
+    direct = harness.Collector(folder / "direct").start()
+    for what in GROUPS:
+        for seed in range(3):
+            body = payloads.build(what, f"shop-{seed}", seed).SerializeToString()
+            assert send(what, body) == post(direct.http, what, body) == 200
+    for what in GROUPS:
+        assert harness.wait_for(
+            lambda what=what: len(items(through, what)) >= len(items(direct, what)) > 0,
+            60), (what, explain())
+        assert items(through, what) == items(direct, what)
+    direct.program.kill()
+
+
+def samples_of(request):
+    """Values, or else times, functions and span id of each sample of an OTLP request of profiles as
+    JSON."""
+    tables = request["dictionary"]
+    strings = tables["stringTable"]
+
+    def functions(stack):
+        lines = [line for place in tables["stackTable"][stack]["locationIndices"]
+                 for line in tables["locationTable"][place]["lines"]]
+        return [strings[tables["functionTable"][line["functionIndex"]]["nameStrindex"]]
+                for line in lines]
+    return [(sample.get("values") or sample["timestampsUnixNano"], functions(sample["stackIndex"]),
+             tables["linkTable"][sample["linkIndex"]]["spanId"])
+            for group in request["resourceProfiles"] for scope in group["scopeProfiles"]
+            for profile in scope["profiles"] for sample in profile["samples"]]
+
+
+def samples_in(body):
+    """The same of an OTLP request of profiles as protobuf."""
+    request = json_format.MessageToDict(payloads.REQUESTS["profiles"].FromString(body))
+    for link in request["dictionary"]["linkTable"]:
+        link["spanId"] = base64.b64decode(link.get("spanId", "")).hex()     # as Collectors write it
+    return samples_of(request)

@@ -136,8 +136,8 @@ START_TEST(kinds_of_one_cause_are_told_apart)
     ck_assert_uint_eq(captured_with("405 method not allowed"), 1);
     advance(60 * NS_PER_S);
     ck_assert_uint_eq(captured_count(), 6);
-    ck_assert_uint_eq(captured_with("otlp: 99 requests refused: unsupported: unknown path /v1/99"),
-                      1);
+    ck_assert_uint_eq(
+        captured_with("otlp: 99 requests refused: unsupported, the last: unknown path /v1/99"), 1);
     end();
 }
 END_TEST

@@ -8,12 +8,14 @@
 
 static struct budget budget;
 
+enum { SPAN_START = 7, SPAN_END = 8 };
+
 static struct view span(uint8_t id, struct view attributes)
 {
     uint8_t ids[16] = {id};
     struct view trace = {ids, 16}, own = {ids, 8};
     return PB_MESSAGE(2, PB_MESSAGE(1, trace), PB_MESSAGE(2, own), pb_fill(5, 150, 'n'),
-                      attributes);
+                      pb_fixed64(SPAN_END, id), pb_fixed64(SPAN_END, 10 + id), attributes);
 }
 
 /* A batch with notes, as a receiver makes it. */
@@ -92,6 +94,25 @@ START_TEST(notes_move_with_their_spans)
 }
 END_TEST
 
+START_TEST(a_timed_pass_gives_the_same)
+{
+    struct batch *batch = traces(), *plain, *timed;
+    uint32_t dropped;
+    struct pass_step steps[] = {
+        {.levels = EDIT_BIT(EDIT_ITEM), .run = add, .self = "item"},
+        {.levels = EDIT_BIT(EDIT_ITEM), .run = drop_a, .drops = true},
+    };
+    ck_assert_int_eq(batch_pass_run(batch, steps, 2, &plain, &dropped), PASS_DONE);
+    ck_assert_uint_eq(steps[0].sampled_ns + steps[1].sampled_ns, 0);
+    steps[0].timed = true;
+    ck_assert_int_eq(batch_pass_run(batch, steps, 2, &timed, &dropped), PASS_DONE);
+    ck_assert(view_eq(buffer_view(plain->payload), buffer_view(timed->payload)));
+    batch_unref(timed);
+    batch_unref(plain);
+    batch_unref(batch);
+}
+END_TEST
+
 START_TEST(a_profiled_span_loses_its_note)
 {
     struct batch *batch = traces(), *made;
@@ -101,6 +122,64 @@ START_TEST(a_profiled_span_loses_its_note)
     ck_assert_int_eq(batch_pass_run(batch, &step, 1, &made, &dropped), PASS_DONE);
     ck_assert_ptr_null(made->notes);
     batch_unref(made);
+    batch_unref(batch);
+}
+END_TEST
+
+START_TEST(a_second_pass_reads_what_the_first_made)
+{
+    struct batch *batch = traces(), *first, *with, *without;
+    uint32_t dropped;
+    struct pass_step one = {.levels = EDIT_BIT(EDIT_ITEM), .run = add, .self = "a"},
+                     two = {.levels = EDIT_BIT(EDIT_ITEM), .run = add, .self = "b"};
+    ck_assert_int_eq(batch_pass_run(batch, &one, 1, &first, &dropped), PASS_DONE);
+    const struct otlp_span_note *notes = (const void *)first->notes->data;
+    for (size_t i = 0; i < 3; i++)
+        ck_assert(!notes[i].attributes && !notes[i].attributes_end && !notes[i].name);
+    struct batch *bare =
+        batch_new(SIGNAL_TRACES, BATCH_OTLP, buffer_ref(first->payload), first->items, NULL);
+    ck_assert_int_eq(batch_pass_run(first, &two, 1, &with, &dropped), PASS_DONE);
+    ck_assert_int_eq(batch_pass_run(bare, &two, 1, &without, &dropped), PASS_DONE);
+    ck_assert(view_eq(buffer_view(with->payload), buffer_view(without->payload)));
+    check_notes(with, 3);
+    batch_unref(with);
+    batch_unref(without);
+    batch_unref(bare);
+    batch_unref(first);
+    batch_unref(batch);
+}
+END_TEST
+
+/* The last end counts; there is no start until it is set. */
+static enum edit_verdict read_times(const struct pass_step *step, struct request_edit *at,
+                                    enum edit_level level)
+{
+    struct record *span = &at->records[level];
+    struct proto_field end;
+    (void)step;
+    ck_assert_uint_eq(record_fixed64(span, SPAN_START), 0);
+    ck_assert(record_get(span, SPAN_END, &end));
+    ck_assert_uint_eq(end.value / 10, 1);
+    ck_assert_uint_eq(record_fixed64(span, SPAN_END), end.value);
+    record_set_fixed64(span, SPAN_START, 5);
+    record_clear(span, SPAN_END);
+    ck_assert_uint_eq(record_fixed64(span, SPAN_START), 5);
+    ck_assert_uint_eq(record_fixed64(span, SPAN_END), 0);
+    return EDIT_KEEP;
+}
+
+START_TEST(times_are_those_of_the_last_fields_or_as_set)
+{
+    struct batch *batch = traces(), *made;
+    uint32_t dropped;
+    struct pass_step step = {.levels = EDIT_BIT(EDIT_ITEM), .run = read_times};
+    struct batch *bare =
+        batch_new(SIGNAL_TRACES, BATCH_OTLP, buffer_ref(batch->payload), batch->items, NULL);
+    ck_assert_int_eq(batch_pass_run(batch, &step, 1, &made, &dropped), PASS_DONE);
+    batch_unref(made);
+    ck_assert_int_eq(batch_pass_run(bare, &step, 1, &made, &dropped), PASS_DONE);
+    batch_unref(made);
+    batch_unref(bare);
     batch_unref(batch);
 }
 END_TEST
@@ -124,5 +203,7 @@ START_TEST(what_could_see_too_much_has_a_pass_of_its_own)
 }
 END_TEST
 
-SUITE_MAIN("batch_pass", notes_move_with_their_spans, a_profiled_span_loses_its_note,
+SUITE_MAIN("batch_pass", notes_move_with_their_spans, a_timed_pass_gives_the_same,
+           a_profiled_span_loses_its_note, a_second_pass_reads_what_the_first_made,
+           times_are_those_of_the_last_fields_or_as_set,
            what_could_see_too_much_has_a_pass_of_its_own)

@@ -1,5 +1,8 @@
 #include "pipeline/batch.h"
 
+#include "lib/base/clock.h"
+#include "pipeline/gathering.h"
+
 #include "tests/support/some_batch.h"
 #include "tests/support/suite.h"
 
@@ -103,6 +106,26 @@ START_TEST(only_equal_signal_and_metadata_merge)
 }
 END_TEST
 
+/* A journal may replay requests of different hours at once. */
+START_TEST(requests_of_one_time_merge_and_have_the_time_of_the_last)
+{
+    struct batch *a = some_spans(0, 1, NULL), *b = some_spans(1, 1, NULL);
+    struct gathering gathering = {0};
+    a->recorded = 1000 * NS_PER_S;
+    b->recorded = a->recorded + 30 * NS_PER_S + 1;
+    ck_assert(!batch_mergeable(a, b) && !batch_mergeable(b, a));
+    b->recorded--;
+    ck_assert(batch_mergeable(a, b) && batch_mergeable(b, a));
+    ck_assert(gathering_add(&gathering, a) && gathering_add(&gathering, b));
+    struct batch *merged = gathering_merge(&gathering, NULL);
+    ck_assert_uint_eq(merged->recorded, b->recorded);
+    batch_unref(merged);
+    gathering_release(&gathering);
+    batch_unref(a);
+    batch_unref(b);
+}
+END_TEST
+
 /* A client's own credentials decide where it may write. */
 START_TEST(spans_of_different_credentials_never_merge)
 {
@@ -176,6 +199,7 @@ int main(void)
         a_copy_with_another_payload_shares_the_rest,
         a_merged_batch_settles_the_receipts_of_all_its_parts,
         only_equal_signal_and_metadata_merge,
+        requests_of_one_time_merge_and_have_the_time_of_the_last,
         spans_of_different_credentials_never_merge,
         a_split_batch_is_two_whole_ones_under_one_receipt,
         no_metadata_is_no_object,

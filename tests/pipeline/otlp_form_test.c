@@ -166,7 +166,7 @@ static void dispatch_batch(struct batch *batch, int64_t max_request_bytes, struc
     dispatcher.settings.max_request_bytes = max_request_bytes;
     loss_log_init(&dispatcher.losses, "sink", &fake.clock);
     sink_at(0)->script = script;
-    struct queue_element *element = queue_element_new(batch);
+    struct queue_element *element = queue_element_new(QUEUE_REQUESTS, batch);
     batch_unref(batch);
     ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_DONE);
     queue_element_free(element);

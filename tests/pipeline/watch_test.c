@@ -75,7 +75,7 @@ START_TEST(every_watcher_is_told_until_it_is_detached)
     ck_assert_uint_eq(a.last, 3);
     watch_decided(&watch, &(struct watch_decision){.span_id = 7});
     ck_assert_uint_eq(a.last, 7);
-    const struct watch_sample samples[] = {{8, 1, 10}, {9, 1, 10}};
+    const struct watch_sample samples[] = {{8, 1, 10, 0}, {9, 1, 10, 0}};
     watch_sampled(&watch, &(struct watch_window){.start = 5}, NULL, 0);
     ck_assert_uint_eq(b.last, 5);
     watch_sampled(&watch, &(struct watch_window){.start = 5}, samples, 2);

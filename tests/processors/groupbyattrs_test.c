@@ -1,5 +1,9 @@
+#include "lib/base/refusal.h"
 #include "tests/support/processor_rig.h"
 #include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 #define KV(key, value) "{\"key\":\"" key "\",\"value\":{\"stringValue\":\"" value "\"}}"
 #define LOG(text, attributes)                                                                      \
@@ -49,5 +53,30 @@ START_TEST(the_number_of_keys_is_limited)
 }
 END_TEST
 
-SUITE_MAIN("groupbyattrs", records_move_to_the_resource_that_their_attributes_make,
+/* Each record gets a copy of a large resource. A client must not send it again. */
+START_TEST(a_request_that_grows_too_much_is_refused_for_good)
+{
+    enum { LARGE = 20000, RECORDS = 200 };
+    char *json = malloc(LARGE + 200 * RECORDS), text[REFUSAL_MAX];
+    bool permanent;
+    int size = sprintf(json,
+                       "{\"resourceLogs\":[{\"resource\":{\"attributes\":[{\"key\":\"a\","
+                       "\"value\":{\"stringValue\":\"%0*d\"}}]},\"scopeLogs\":[{"
+                       "\"logRecords\":[",
+                       LARGE, 0);
+    for (int i = 0; i < RECORDS; i++)
+        size += sprintf(json + size,
+                        "%s{\"attributes\":[{\"key\":\"k\",\"value\":{\"intValue\":\"%d\"}}]}",
+                        i ? "," : "", i);
+    sprintf(json + size, "]}]}]}");
+    ck_assert_str_eq(rig_run("groupbyattrs", "{keys: [k]}", SIGNAL_LOGS, json), "");
+    ck_assert_int_eq(rig_verdict(), VERDICT_REJECT);
+    ck_assert(refusal_take(text, &permanent) && permanent);
+    has(text, "the request becomes more than 64 times as large");
+    free(json);
+}
+END_TEST
+
+SUITE_MAIN("groupbyattrs", a_request_that_grows_too_much_is_refused_for_good,
+           records_move_to_the_resource_that_their_attributes_make,
            without_keys_equal_resources_are_merged, the_number_of_keys_is_limited)

@@ -66,4 +66,7 @@ struct batch *pprof_batch_of(struct view raw, const char *series,
                              const struct profile_origin *origin);
 struct batch *otlp_batch_of(enum signal signal, struct view request, uint32_t items);
 
+/* Lets another process deliver the batch (batch_is_elsewhere). */
+void move_elsewhere(struct batch *batch);
+
 #endif

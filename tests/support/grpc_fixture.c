@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/net/grpc/grpc_call.h"
+#include "tests/support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,8 +121,7 @@ void grpc_fixture_answer_held(enum grpc_code code)
 
 TCase *grpc_fixture_case(const char *name)
 {
-    TCase *tcase = tcase_create(name);
-    tcase_set_timeout(tcase, 60);
+    TCase *tcase = suite_case(name);
     tcase_add_checked_fixture(tcase, setup, teardown);
     return tcase;
 }

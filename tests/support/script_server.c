@@ -62,9 +62,11 @@ static void *run_script(void *arg)
     char byte;
     while (*next && script_server_wait(script->listener)) {
         int fd = accept4(script->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0)
+            break;
         script->connections++;
         bool open = true;
-        while (open && *next && read_request(script, fd)) {
+        while (open && *next && (open = read_request(script, fd))) {
             script->requests++;
             send(fd, *next, strlen(*next), MSG_NOSIGNAL);
             open = **next && !script->hang_up;

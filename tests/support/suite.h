@@ -4,6 +4,12 @@
 
 #include <check.h>
 
+/* A case for tests with a fixture, or in a loop. Each test may take two minutes. */
+TCase *suite_case(const char *name);
+
+/* Runs a suite and frees it; returns the number of failures. */
+int suite_finish(Suite *suite);
+
 /* Runs a NULL-terminated list of tests, each in its own process; returns the number of failures. */
 int suite_run(const char *name, const TTest *const *tests);
 

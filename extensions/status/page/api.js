@@ -1,6 +1,6 @@
-/* Requests to the process that served this page, and whether it answers. */
+/* Requests to the API, and whether spanlink responds. */
 
-/** Its message is a sentence for people. status 0: nobody answered. */
+/** message: a sentence to show; status: of HTTP, 0 without a response. */
 class ApiError extends Error {
 	constructor(status, sentence) {
 		super(sentence);
@@ -9,17 +9,17 @@ class ApiError extends Error {
 }
 
 /**
- * Dispatches "up", "down" and "restart"; `lost`: nobody answers now; `waiting`: spans that are held.
+ * Dispatches "up", "down" and "restart". lost: the last request failed; waiting: spans held.
  */
 export const connection = Object.assign(new EventTarget(), { lost: false, waiting: 0 });
 
-function heard(lost) {
+function setLost(lost) {
 	if (connection.lost === lost) return;
 	connection.lost = lost;
 	connection.dispatchEvent(new Event(lost ? "down" : "up"));
 }
 
-/** "/api/x?a=b", without parameters that are empty. */
+/** Formats "/api/x?a=b"; empty parameters are left out. */
 export function url(path, params = {}) {
 	const query = new URLSearchParams();
 	for (const [key, value] of Object.entries(params)) {
@@ -34,36 +34,35 @@ async function sentence(answer) {
 		const body = await answer.json();
 		if (typeof body.error === "string") return body.error;
 	} catch {
-		// No JSON: the status has to do.
+		// Not JSON
 	}
-	if (answer.status === 401) return "This page wants credentials that the browser did not send.";
-	return `The server answered ${answer.status} ${answer.statusText}.`;
+	if (answer.status === 401) return "The browser sent no valid credentials.";
+	return `spanlink responded with ${answer.status} ${answer.statusText}.`;
 }
 
-/** The JSON of an answer. Throws ApiError, or AbortError when the signal says so. */
+/** Returns the JSON of a response. Throws ApiError, or AbortError after the signal. */
 export async function get(path, params, signal) {
 	let answer;
 	try {
 		answer = await fetch(url(path, params), { signal, headers: { Accept: "application/json" } });
 	} catch (problem) {
 		if (problem.name === "AbortError") throw problem;
-		heard(true);
-		throw new ApiError(0, `spanlink does not answer on ${location.host}.`);
+		setLost(true);
+		throw new ApiError(0, `spanlink does not respond on ${location.host}.`);
 	}
-	heard(false);
+	setLost(false);
 	if (!answer.ok) throw new ApiError(answer.status, await sentence(answer));
 	try {
 		return await answer.json();
 	} catch (problem) {
 		if (problem.name === "AbortError") throw problem;
-		throw new ApiError(0, "The answer ended early; spanlink may have restarted.");
+		throw new ApiError(0, "The response was cut short; spanlink may have restarted.");
 	}
 }
 
 /**
- * Calls work() at once and again some milliseconds after it ended, until the signal aborts; not
- * while the page is hidden. What work() throws goes to failed().
- * @returns {() => void} calls it now
+ * Calls work() now and `every` ms after it has ended until the signal aborts, except while the page
+ * is hidden. failed() gets what it throws. Returns a function that calls work() at once.
  */
 export function poll(work, every, signal, failed = () => {}) {
 	let timer = 0;
@@ -90,8 +89,11 @@ export function poll(work, every, signal, failed = () => {}) {
 
 let started = 0;
 
-/** Notices a restart by the uptime of an answer of /api/pipelines. */
-export function heardUptime(uptimeNs) {
+/** How many columns of `step` ms, the last at `last`, are not before the start; at most `most`. */
+export const upTo = (most, last, step) => Math.max(1, Math.min(most, Math.ceil((last - started) / step) + 1));
+
+/** Detects a restart by the uptime in /api/pipelines. */
+export function noteUptime(uptimeNs) {
 	const start = Date.now() - uptimeNs / 1e6;
 	const restarted = started !== 0 && start - started > 2000;
 	started = start;

@@ -1,7 +1,7 @@
-/* Which view is shown, and whether spanlink answers. */
-import { connection, get, heardUptime, poll } from "./api.js";
+/* Switches views, and shows whether spanlink responds. */
+import { connection, get, noteUptime, poll } from "./api.js";
 import { announce, fill, h } from "./dom.js";
-import { duration } from "./format.js";
+import { duration, plural, problems } from "./format.js";
 import { anchor, button, failure, para } from "./parts.js";
 import { current, link } from "./route.js";
 
@@ -20,7 +20,7 @@ function mark(name) {
 }
 
 function unknown(name) {
-	fill(main, h("h1", "There is no such view"), para(`The address names "${name}".`),
+	fill(main, h("h1", "Unknown view"), para(`There is no view "${name}".`),
 		para(anchor(link("traces"), "Traces")));
 }
 
@@ -54,9 +54,10 @@ async function show() {
 		}
 	} catch (problem) {
 		if (shown !== mine) return;
-		shown = { ...mine, view: null, id: NaN };
+		const again = (shown = { ...mine, view: null, id: NaN });
+		setTimeout(() => shown === again && show(), 2000);
 		fill(main, failure("This view could not be loaded", problem,
-			button("Load the page again", () => location.reload())));
+			button("Reload the page", () => location.reload())));
 	}
 }
 
@@ -70,23 +71,26 @@ function watch() {
 	};
 	const forever = new AbortController().signal;
 	const ask = poll(async () => {
-		const { version, uptime_ns, hold } = await get("/api/pipelines", {}, forever);
+		const now = await get("/api/pipelines", {}, forever);
+		const { version, uptime_ns, hold } = now;
+		const wrong = problems(now);
 		connection.waiting = hold?.spans ?? 0;
-		heardUptime(uptime_ns);
+		noteUptime(uptime_ns);
 		const up = duration(Math.ceil(uptime_ns / 1e9) * 1e9);
-		set("up", uptime_ns > 0 ? `${version}, up ${up}` : version);
-	}, 3000, forever, (problem) => set("down", problem.status === 0 ? "no answer"
+		set(wrong.some(({ bad }) => bad) ? "down" : wrong.length > 0 ? "warn" : "up", wrong.length > 0
+			? `${plural(wrong.length, "problem")}: see Pipeline` : uptime_ns > 0 ? `${version}, up ${up}` : version);
+	}, 3000, forever, (problem) => set("down", problem.status === 0 ? "no response"
 		: "status unknown"));
 	connection.addEventListener("down", () => {
-		set("down", "no answer");
-		fill(banner, para(`spanlink does not answer on ${location.host}. What you see is as it was; `,
-			"the page goes on by itself when it is back."));
+		set("down", "no response");
+		fill(banner, para(`spanlink does not respond on ${location.host}. The page shows its last `,
+			"state, and continues when spanlink is back."));
 		ask();
 	});
 	connection.addEventListener("up", () => fill(banner));
 	connection.addEventListener("restart", () => {
-		fill(banner, para("spanlink has restarted: traces from before are gone. ",
-			button("Understood", () => fill(banner), { class: "small" })));
+		fill(banner, para("spanlink has restarted; earlier traces are gone. ",
+			button("Dismiss", () => fill(banner), { class: "small" })));
 	});
 }
 

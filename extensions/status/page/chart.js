@@ -1,40 +1,45 @@
-/* Charts over time, as SVG: columns that are stacked, and small lines. */
-import { announce, fill, h, s } from "./dom.js";
+/* SVG charts over time: stacked columns, and sparklines. */
+import { announce, fill, h, onResize, s } from "./dom.js";
+import { clock } from "./format.js";
 
-const clock = new Intl.DateTimeFormat("en-GB",
-	{ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const time = (millis) => clock.format(millis).slice(0, 8);
 
 /** Calls draw(width) now and whenever the host's width changes. */
 export function fitted(host, signal, draw) {
 	let last = 0;
-	const observer = new ResizeObserver(() => {
+	onResize(host, signal, () => {
 		const width = Math.floor(host.clientWidth);
 		if (width > 0 && width !== last) draw((last = width));
 	});
-	observer.observe(host);
-	signal.addEventListener("abort", () => observer.disconnect());
 }
 
-/* The next "round" number: 1, 2 or 5 times a power of ten. */
+/* Rounds up to 1, 2 or 5 times a power of ten. */
 export function round(value) {
 	const power = 10 ** Math.floor(Math.log10(value || 1));
 	return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= value);
 }
 
 /**
- * Columns of several series upon each other. Arrow keys read them column by column.
- * @param {object} data
- * @param {string} data.label
- * @param {number[]} data.times milliseconds, the begin of each column
+ * Draws stacked columns. Arrow keys read them one by one.
+ * @param data.times begin of each column, ms
  * @param {Array<{name: string, tone: string, values: number[]}>} data.series; tone: a CSS colour
- * @param {(value: number) => string} data.words
  */
 export function columns(host, data, signal) {
 	host.classList.add("chart");
 	const most = round(Math.max(...data.times.map((_, i) => sum(data, i)), 0));
 	const read = h("p.reading.muted", { "aria-hidden": "true" });
 	const plot = h("div.plot", { tabindex: "0", role: "group",
-		"aria-label": `${data.label}. Left and right read the columns.` });
+		"aria-label": `${data.label}. Left and right read the columns.`, onpointermove(event) {
+			const box = plot.getBoundingClientRect();
+			const i = Math.floor(((event.clientX - box.left - 4) / (box.width - 8)) * data.times.length);
+			to(i >= 0 && i < data.times.length ? i : -1);
+		}, onpointerleave: () => to(-1), onkeydown(event) {
+			const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+			if (!step) return;
+			event.preventDefault();
+			to(Math.min(data.times.length - 1, Math.max(0,
+				at < 0 ? (step > 0 ? 0 : Infinity) : at + step)), true);
+		} });
 	let at = -1;
 	const draw = (width) => fill(plot, picture(data, width, most, at));
 	const to = (i, speak) => {
@@ -45,19 +50,6 @@ export function columns(host, data, signal) {
 		}
 		if (speak && i >= 0) announce(read.textContent);
 	};
-	plot.addEventListener("pointermove", (event) => {
-		const box = plot.getBoundingClientRect();
-		const i = Math.floor(((event.clientX - box.left - 4) / (box.width - 8)) * data.times.length);
-		to(i >= 0 && i < data.times.length ? i : -1);
-	});
-	plot.addEventListener("pointerleave", () => to(-1));
-	plot.addEventListener("keydown", (event) => {
-		const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-		if (!step) return;
-		event.preventDefault();
-		to(Math.min(data.times.length - 1, Math.max(0, at < 0 ? (step > 0 ? 0 : Infinity) : at + step)),
-			true);
-	});
 	fill(host, h("ul.legend", data.series.map((series) => h("li", {},
 		h("i", { style: { background: series.tone } }), series.name))), plot, read);
 	to(-1);
@@ -71,7 +63,7 @@ function sum({ series }, i) {
 function reading(data, i) {
 	const parts = data.series.filter((each) => each.values[i] > 0).toReversed().slice(0, 8)
 		.map((each) => `${each.name} ${data.words(each.values[i])}`);
-	return `${clock.format(data.times[i])}: ${parts.join(", ") || "nothing"}`;
+	return `${time(data.times[i])}: ${parts.join(", ") || "nothing"}`;
 }
 
 function picture({ times, series, words }, width, most, at) {
@@ -95,15 +87,13 @@ function picture({ times, series, words }, width, most, at) {
 					style: { fill: each.tone } });
 			})));
 	});
-	const marks = Math.min(times.length, Math.max(2, Math.floor(width / 110)));
-	for (let k = 0; k < marks && times.length > 0; k++) {
-		const i = Math.floor((k * times.length) / marks);
-		out.append(s("text.axis", { x: 4 + i * step, y: height + 15, text: clock.format(times[i]) }));
+	const apart = Math.ceil(110 / step);
+	for (let i = 0; i < times.length; i += apart) {
+		out.append(s("text.axis", { x: 4 + i * step, y: height + 15, text: time(times[i]) }));
 	}
 	return out;
 }
 
-/** A small line of the last values. */
 export function spark(values, width = 96, height = 22) {
 	const most = Math.max(...values, 1e-9);
 	const step = width / Math.max(1, values.length - 1);

@@ -1,17 +1,27 @@
 /* CPU time by service and span name over time. */
-import { get, poll } from "./api.js";
+import { get, poll, upTo } from "./api.js";
 import { columns } from "./chart.js";
 import { fill, h, segmented, select } from "./dom.js";
-import { count, duration, millis, named, percent } from "./format.js";
-import { anchor, button, failure, notice, number, para, renewed, table } from "./parts.js";
-import { link, note } from "./route.js";
+import { ago, count, cpuTime, dateTime, duration, millis, named, percent,
+	wallOnly } from "./format.js";
+import { anchor, button, choices, failure, notice, number, para, RANGES, renewed, SAMPLES,
+	table } from "./parts.js";
+import { go, link, note } from "./route.js";
 
-const RANGES = [["", "All"], ["-5m", "5 min"], ["-15m", "15 min"], ["-60m", "1 h"]];
 const DRAWN = 7; // routes with a colour of their own
 const SHOWN = 100;
+const PER_REQUEST = "CPU time by all spans of the route that passed, linked or not: a span in which no "
+	+ "sample was taken counts as one that took none. Sampling makes it exact only for many spans.";
 const COLUMNS = 24; // of the chart, at least
 
 export const title = () => "Cost by route";
+
+/* When the last CPU time was, in unix nanoseconds; null: there is none. */
+function latest(cost) {
+	const step = Math.max(-1, ...(cost?.routes ?? []).map(
+		(each) => each.series.findLastIndex(Boolean)));
+	return step < 0 ? null : BigInt(cost.from_unix_nano) + BigInt(step * cost.step_ns);
+}
 
 export class View {
 	constructor(root, route, signal) {
@@ -19,7 +29,7 @@ export class View {
 		this.filters = h("div.bar");
 		this.body = h("div");
 		fill(root, h("h1", "Cost by route"),
-			para("CPU time of the samples that carry a span's id, by service and name of the span."),
+			para("CPU time of samples with a span id, by service and span name. ", SAMPLES),
 			this.filters, this.body);
 		this.services = [];
 		this.tools();
@@ -30,6 +40,7 @@ export class View {
 
 	update(route) {
 		this.params = route.params;
+		this.text = null;
 		this.tools();
 		this.now();
 	}
@@ -43,15 +54,17 @@ export class View {
 
 	tools() {
 		const { from = "", service = "" } = this.params;
-		const names = [...new Set([...this.services, ...(service ? [service] : [])])].sort();
-		fill(this.filters, segmented("Time", RANGES, from, (value) => this.change("from", value)),
-			select("Service", [["", "all"], ...names.map((name) => [name, named(name)])], service,
+		fill(this.filters, segmented("Time", RANGES.slice(0, 3), from, (value) => this.change("from", value)),
+			select("Service", choices([["", "all"]], this.services, service), service,
 				(value) => this.change("service", value)));
 	}
 
 	async load() {
 		const { from, service } = this.params;
 		const cost = await get("/api/cost", { from, service }, this.signal);
+		if (from && !cost.routes.some((each) => each.cpu_ns || each.wall_ns)) {
+			cost.all = await get("/api/cost", { service }, this.signal);
+		}
 		const text = JSON.stringify(cost);
 		if (text === this.text || (this.text && this.body.contains(document.activeElement))) return;
 		this.text = text;
@@ -66,25 +79,46 @@ export class View {
 
 	show(cost) {
 		const total = cost.routes.reduce((sum, each) => sum + each.cpu_ns, 0);
-		if (total === 0) {
-			fill(this.body, notice("", "No CPU time is known yet",
-				para("It comes from profiles whose samples carry span ids, every 10 to 60 s."),
-				para(anchor(link("why"), "What each service sends"))));
+		const wall = cost.routes.some(wallOnly);
+		if (total === 0 && !wall) {
+			fill(this.body, this.nothing(cost));
 			return;
 		}
 		renewed(this);
 		const chart = h("div.panel");
-		fill(this.body, chart, this.table(cost.routes, total));
-		columns(chart, { label: "CPU time by route", words: duration, ...this.series(cost) },
-			this.scope.signal);
+		const drawn = this.series(cost);
+		fill(this.body, wall && para("A route whose profiles measure no CPU time has its wall time, ",
+			"which includes waiting; the chart is of CPU time."),
+			total > 0 && [chart, !this.params.from && h("p.muted", "The chart shows the last ",
+				duration(drawn.times.length * cost.step_ns), ", the table all since the start.")],
+			this.table(cost.routes, total));
+		if (total > 0) {
+			columns(chart, { label: "CPU time by route", words: duration, ...drawn },
+				this.scope.signal);
+		}
 	}
 
-	/* The chart begins where the first CPU time is. */
-	series({ routes, from_unix_nano, step_ns }) {
+	nothing({ all }) {
+		const last = latest(all);
+		if (!last) {
+			return notice("", "No CPU time is known yet",
+				para("It comes from profiles whose samples carry span ids, every 10 to 60 s."),
+				para(anchor(link("why"), "What each service sends")));
+		}
+		return notice("", "No CPU time in this range",
+			para(`The latest is from ${dateTime(last)}, ${ago(last)}.`),
+			button("Show all", () => go(link("cost", { service: this.params.service }))));
+	}
+
+	/* The chart begins with the first CPU time. */
+	series(cost) {
+		const { routes: all, from_unix_nano, step_ns } = cost;
+		const routes = all.filter((each) => each.cpu_ns > 0);
 		const length = Math.max(0, ...routes.map((each) => each.series.length));
 		const used = routes.map((each) => each.series.findIndex((value) => value > 0))
 			.filter((i) => i >= 0);
-		const begin = Math.max(0, Math.min(length - COLUMNS, ...used));
+		const shown = upTo(COLUMNS, millis(cost.to_unix_nano), step_ns / 1e6);
+		const begin = Math.max(0, Math.min(length - shown, ...used));
 		const times = Array.from({ length: length - begin },
 			(_, i) => millis(from_unix_nano) + ((begin + i) * step_ns) / 1e6);
 		const series = routes.slice(0,
@@ -101,7 +135,7 @@ export class View {
 
 	table(routes, total) {
 		const shown = this.all ? routes : routes.slice(0, SHOWN);
-		const rows = table("Routes", ["Route", "CPU", "Share", "Per linked span", "Samples", "Spans",
+		const rows = table("Routes", ["Route", "CPU", "Share", h("th", { scope: "col", title: PER_REQUEST, text: "Per request" }), h("th", { scope: "col", title: SAMPLES }, "Samples"), "Spans",
 			"Linked"],
 			shown.map((each, i) => this.row(each, i, total)), { class: "scroll panel routes" });
 		if (shown.length < routes.length) {
@@ -114,14 +148,16 @@ export class View {
 	}
 
 	row(each, i, total) {
-		const tone = i < DRAWN ? `var(--series-${i + 1})` : "var(--series-0)";
+		const tone = i < DRAWN && each.cpu_ns > 0 ? `var(--series-${i + 1})` : "var(--series-0)";
 		const share = each.cpu_ns / total;
+		const none = wallOnly(each);
 		return [[h("i.dotted", { style: { background: tone } }),
 			anchor(link("flame", { service: each.service,
 			name: each.span_name, from: this.params.from }),
 				`${named(each.service)} ${named(each.span_name)}`)],
-		number(duration(each.cpu_ns)), number(percent(share), share, "cpu"),
-		number(each.linked ? duration(each.cpu_ns / each.linked) : "–"), number(count(each.samples)),
-		number(count(each.spans)), number(count(each.linked))];
+		number(cpuTime(each)), each.cpu_ns ? number(percent(share), share, "cpu") : number("–"),
+		number(each.spans ? cpuTime({ ...each, cpu_ns: each.cpu_ns / each.spans,
+			wall_ns: each.wall_ns / each.spans }).replace("wall time only: ", "wall ") : "–"),
+		...["samples", "spans", "linked"].map((key) => number(count(each[key])))];
 	}
 }

@@ -1,87 +1,83 @@
-/* Elements without markup: whatever comes from telemetry becomes text or an attribute's value. */
+/* Makes elements without markup: telemetry becomes text or the value of an attribute. */
 
-const SVG = "http://www.w3.org/2000/svg";
+/** A text with controls that hide or reorder what is around them written as \u202e and so on. */
+export const plain = (text) => String(text).replace(
+	/[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g,
+	(c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 function apply(node, props) {
 	for (const [key, value] of Object.entries(props ?? {})) {
 		if (value === undefined || value === null || value === false) continue;
-		if (key === "text") node.textContent = value;
+		if (key === "text") node.textContent = plain(value);
 		else if (key === "style") for (const [k, v] of Object.entries(value)) node.style.setProperty(k,
 			v);
 		else if (key === "dataset") Object.assign(node.dataset, value);
 		else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
 		else if (key === "value" || key === "checked" || key === "disabled") node[key] = value;
-		else node.setAttribute(key, value === true ? "" : value);
+		else if (key === "href") node.setAttribute(key, value);
+		else node.setAttribute(key, value === true ? "" : plain(value));
 	}
 }
 
 function add(node, children) {
 	for (const child of children.flat(Infinity)) {
 		if (child === undefined || child === null || child === false) continue;
-		node.append(child instanceof Node ? child : String(child));
+		node.append(child instanceof Node ? child : plain(child));
 	}
 	return node;
 }
 
-function make(node, classes, [props, ...children]) {
+const maker = (space) => (tag, props, ...children) => {
+	const [name, ...classes] = tag.split(".");
+	const node = document.createElementNS(space, name);
 	if (classes.length > 0) node.setAttribute("class", classes.join(" "));
 	const given = props && Object.getPrototypeOf(props) === Object.prototype;
 	if (given) apply(node, props);
 	return add(node, given ? children : [props, ...children]);
-}
+};
 
 /**
- * An HTML element of a tag, its classes ("p.muted"), properties and children. Properties may be
- * missing; they are `text`, `style` (an object), `dataset`, `on<event>`, else attributes; null,
- * undefined and false leave an attribute or a child out.
+ * Makes an HTML element from "tag.class", optional properties and children. Properties: `text`,
+ * `style` (an object), `dataset`, `on<event>`, else attributes. Null, undefined and false leave an
+ * attribute or a child out.
  */
-export function h(tag, ...rest) {
-	const [name, ...classes] = tag.split(".");
-	return make(document.createElement(name), classes, rest);
-}
+export const h = maker("http://www.w3.org/1999/xhtml");
 
 /** The same for SVG. */
-export function s(tag, ...rest) {
-	const [name, ...classes] = tag.split(".");
-	return make(document.createElementNS(SVG, name), classes, rest);
+export const s = maker("http://www.w3.org/2000/svg");
+
+/** Calls resized() now and whenever the size of a node changes. */
+export function onResize(node, signal, resized) {
+	const observer = new ResizeObserver(resized);
+	observer.observe(node);
+	signal.addEventListener("abort", () => observer.disconnect());
 }
 
-/** Replaces all children. */
 export function fill(node, ...children) {
 	node.replaceChildren();
 	return add(node, children);
 }
 
-/** A button that copies text and says so for a moment. */
 export function copyButton(text, label) {
-	const button = h("button", { type: "button", class: "quiet small", "aria-label": label });
-	button.textContent = "Copy";
-	button.addEventListener("click", async () => {
-		button.textContent = (await copied(text)) ? "Copied" : "Not copied";
-		button.addEventListener("blur", () => (button.textContent = "Copy"), { once: true });
-	});
+	const button = h("button.quiet.small", { type: "button", "aria-label": label, text: "Copy",
+		onblur: () => (button.textContent = "Copy"),
+		async onclick() {
+			button.textContent = await navigator.clipboard?.writeText(text).then(() => "Copied",
+				() => "Not copied") ?? "Not copied";
+		} });
 	return button;
 }
 
-async function copied(text) {
-	try {
-		await navigator.clipboard.writeText(text);
-		return true;
-	} catch {
-		return false;
-	}
-}
-
-/** Says a sentence to screen readers. */
+/** Makes screen readers read a sentence. */
 export function announce(sentence) {
 	const region = document.getElementById("announcer");
 	if (region && region.textContent !== sentence) region.textContent = sentence;
 }
 
 /**
- * A row of exclusive choices.
- * @param {string} label of the group
- * @param {Array<[string, string]>} choices value and text
+ * A row of buttons of which one is pressed.
+ * @param label of the group
+ * @param choices value and text
  */
 export function segmented(label, choices, value, onchange) {
 	const group = h("div.segmented", { role: "group", "aria-label": label });

@@ -1,16 +1,16 @@
 /*
- * Draws a tree of flame-layout.js: a canvas for the eyes, and above it a button for each of the
- * widest frames and the one in focus, for keyboards and screen readers.
+ * Draws a tree of flame-layout.js on a canvas. Invisible buttons over the widest frames and the one
+ * in focus serve keyboards and screen readers.
  */
-import { fill, h } from "./dom.js";
+import { fill, h, onResize } from "./dom.js";
 import { hue, inUnit, percent } from "./format.js";
 
-const BUTTONS = 250;  // frames that are buttons besides the one in focus
-const LEAST = 8;      // pixels of a frame that is one
-const LABEL = 28;     // pixels of a frame that shows its name
+const BUTTONS = 250; // besides the one in focus
+const LEAST = 8; // least width of a button, pixels
+const LABEL = 28; // least width of a frame with a label
 const TONES = [8, 16, 24, 32, 40, 48, 20, 36, 198, 168, 256, 96];
 
-/** The module of a function's name, by which frames are coloured. */
+/* Frames of a module have the same colour. */
 function moduleOf(name) {
 	const file = /\s\(?([^\s()]+\.\w+)(?::\d+)?\)?$/.exec(name)?.[1] ?? name;
 	const slash = file.lastIndexOf("/");
@@ -20,13 +20,9 @@ function moduleOf(name) {
 
 export class FlameCanvas {
 	/**
-	 * @param {object} options
-	 * @param {string} options.label what it is a graph of
-	 * @param {boolean} [options.up] flames: the root is at the bottom
-	 * @param {number} [options.most] the greatest height, in pixels
-	 * @param {(node: number) => void} [options.selected]
-	 * @param {(node: number) => void} [options.zoomed]
-	 * @param {AbortSignal} options.signal
+	 * @param options.label what it is a graph of
+	 * @param [options.up] flames: the root is at the bottom
+	 * @param [options.most] the greatest height, in pixels
 	 */
 	constructor({ label, up = false, most = 560, selected, zoomed, signal }) {
 		Object.assign(this, { up, most, selected, zoomed });
@@ -36,31 +32,20 @@ export class FlameCanvas {
 		this.visible = [];
 		this.row = matchMedia("(pointer: coarse)").matches ? 28 : 22;
 		this.canvas = h("canvas", { "aria-hidden": "true" });
-		this.frames = h("div.frames");
+		this.frames = h("div.frames", { onkeydown: (event) => this.key(event),
+			onfocusin: (event) => this.focused(event), onfocusout: () => this.hideTip() });
 		this.tip = h("div.tip", { "aria-hidden": "true", hidden: true });
-		this.inner = h("div.flame-inner", this.canvas, this.frames);
-		this.scroller = h("div.flame-scroll", this.inner);
+		this.inner = h("div.flame-inner", { onpointermove: (event) => this.hover(event),
+			onpointerleave: () => this.hideTip(), onclick: (event) => this.click(event) },
+		this.canvas, this.frames);
+		this.scroller = h("div.flame-scroll", { onscroll: () => this.later() }, this.inner);
 		this.element = h("div.flame", { role: "group", "aria-label": label,
 			"aria-roledescription": "flame graph" }, this.scroller, this.tip);
-		this.listen(signal);
-	}
-
-	listen(signal) {
-		const redraw = () => this.later();
-		const observer = new ResizeObserver(redraw);
-		observer.observe(this.scroller);
-		signal.addEventListener("abort", () => observer.disconnect());
+		onResize(this.scroller, signal, () => this.later());
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 			this.colours = null;
-			redraw();
+			this.later();
 		}, { signal });
-		this.scroller.addEventListener("scroll", redraw, { passive: true });
-		this.inner.addEventListener("pointermove", (event) => this.hover(event));
-		this.inner.addEventListener("pointerleave", () => this.hideTip());
-		this.inner.addEventListener("click", (event) => this.click(event));
-		this.frames.addEventListener("keydown", (event) => this.key(event));
-		this.frames.addEventListener("focusin", (event) => this.focused(event));
-		this.frames.addEventListener("focusout", () => this.hideTip());
 	}
 
 	/** @param view {tree, names, unit, meta}; unit null: shares of two profiles. */
@@ -84,7 +69,6 @@ export class FlameCanvas {
 		this.later();
 	}
 
-	/** Makes a node as wide as the view. */
 	zoomTo(node) {
 		this.zoom = node;
 		if (!this.under(this.focus, node)) this.focus = node;
@@ -113,7 +97,7 @@ export class FlameCanvas {
 		return this.up ? this.content - (depth + 1) * this.row : depth * this.row;
 	}
 
-	/* What is drawn now: frames as {node, x, y, w}, from the root through the zoomed node down. */
+	/* Returns the visible frames as {node, x, y, w}, ancestors of the zoomed node first. */
 	collect(width, top, bottom) {
 		const { tree, zoom } = this;
 		const out = [];
@@ -159,12 +143,10 @@ export class FlameCanvas {
 	theme() {
 		if (this.colours) return this.colours;
 		const style = getComputedStyle(this.element);
-		const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-		this.colours = { dark, text: style.getPropertyValue("--frame-text").trim(),
-			faint: style.getPropertyValue("--frame-faint").trim(),
-			faintText: style.getPropertyValue("--frame-faint-text").trim(),
-			font: `12px ${style.fontFamily}`, root: style.getPropertyValue("--frame-root").trim() };
-		return this.colours;
+		const [text, faint, faintText, root] = ["text", "faint", "faint-text", "root"].map(
+			(name) => style.getPropertyValue(`--frame-${name}`).trim());
+		return (this.colours = { dark: matchMedia("(prefers-color-scheme: dark)").matches,
+			font: `12px ${style.fontFamily}`, text, faint, faintText, root });
 	}
 
 	colour(node) {
@@ -180,7 +162,7 @@ export class FlameCanvas {
 		return `hsl(${tone} ${tone > 60 ? strong * 0.6 : strong}% ${light}%)`;
 	}
 
-	/* Blue where it became less, orange where it became more, as much as it changed. */
+	/* Blue: decreased, orange: increased; the stronger, the larger the change. */
 	change(node, dark) {
 		const { before, after } = this.tree;
 		const most = Math.max(before[node], after[node]);
@@ -235,7 +217,7 @@ export class FlameCanvas {
 		return this.unit === null ? percent(value) : inUnit(value, this.unit);
 	}
 
-	/* One button is in the order of Tab; arrows lead to the others. */
+	/* Tab reaches one button, the arrow keys the others. */
 	buttons() {
 		const held = this.frames.contains(document.activeElement);
 		const widest = this.visible.filter(({ w }) => w >= LEAST).sort((a, b) => b.w - a.w)
@@ -260,7 +242,7 @@ export class FlameCanvas {
 	}
 
 	button({ node, x, y, w }, known) {
-		const button = known ?? h("button", { type: "button", class: "frame", dataset: { node } });
+		const button = known ?? h("button.frame", { type: "button", dataset: { node } });
 		const label = this.describe(node);
 		if (button.getAttribute("aria-label") !== label) button.setAttribute("aria-label", label);
 		button.tabIndex = node === this.focus ? 0 : -1;
@@ -308,7 +290,7 @@ export class FlameCanvas {
 	}
 
 	click(event) {
-		// A key press on a button is a click without a place.
+		// A click by key has no coordinates.
 		const node = event.detail === 0 ? Number(event.target.dataset.node ?? -1)
 			: this.find(event)?.node;
 		if (node === undefined || node < 0) return;
@@ -331,18 +313,15 @@ export class FlameCanvas {
 		this.showTip(node, box.left, box.bottom - 10);
 	}
 
-	/** Where a key leads, or undefined. */
 	towards(key) {
 		const { tree, focus } = this;
-		const deeper = this.up ? "ArrowUp" : "ArrowDown";
-		const outer = this.up ? "ArrowDown" : "ArrowUp";
-		if (key === deeper) return tree.first[focus] >= 0 ? tree.first[focus] : focus;
-		if (key === outer) return tree.parent[focus] >= 0 ? tree.parent[focus] : focus;
-		if (key === "Home") return 0;
-		if (key === "End") return this.end();
-		if (key === "ArrowRight") return this.beside(1);
-		if (key === "ArrowLeft") return this.beside(-1);
-		return undefined;
+		const [outer, deeper] = this.up ? ["Down", "Up"] : ["Up", "Down"];
+		return {
+			[`Arrow${deeper}`]: () => Math.max(tree.first[focus], 0) || focus,
+			[`Arrow${outer}`]: () => Math.max(tree.parent[focus], 0),
+			Home: () => 0, End: () => this.end(),
+			ArrowRight: () => this.beside(1), ArrowLeft: () => this.beside(-1),
+		}[key]?.();
 	}
 
 	end() {
@@ -351,7 +330,7 @@ export class FlameCanvas {
 		return node;
 	}
 
-	/* The next frame of the same depth in the view. */
+	/* The next visible frame at the same depth. */
 	beside(step) {
 		const { tree, focus } = this;
 		const depth = tree.depth[focus];

@@ -1,11 +1,10 @@
 /*
- * Trees of stacks as typed arrays, and what is worked out from them. Pure functions without the
- * document: the worker runs them.
+ * Computes trees of stacks as typed arrays. Pure; runs in the worker.
  *
- * A tree has for each node: parent, name (an index into names), total, self, depth, x (where it
- * begins, in the unit of total), first (its first child) and next (its next sibling), -1 for none.
- * Parents come before children; node 0 is the root. Siblings are sorted by total.
- * Of a comparison, total is the width that is drawn, and before and after are the two values.
+ * A tree has for each node: parent, name (an index into names), total, self, depth, x (its begin,
+ * in the unit of total), first (child) and next (sibling), -1 for none. Parents precede children;
+ * node 0 is the root. Siblings are sorted by total. In a comparison, total is the width to draw,
+ * and before and after are the two values.
  */
 
 function allocate(n) {
@@ -41,7 +40,7 @@ function arrange(tree) {
 	return tree;
 }
 
-/** The tree of an answer of /api/flamegraph. @returns {{tree, names: string[]}} */
+/** Reads a response of /api/flamegraph. @returns {{tree, names: string[]}} */
 export function fromAnswer({ nodes, names }) {
 	const rows = nodes.length > 0 ? nodes : [[-1, 0, 0, 0]];
 	const tree = allocate(rows.length);
@@ -51,7 +50,7 @@ export function fromAnswer({ nodes, names }) {
 	return { tree: arrange(tree), names: names.length > 0 ? names : ["total"] };
 }
 
-/* A tree that grows: children are found by parent and name. */
+/* A tree under construction. */
 class Growing {
 	constructor(values) {
 		this.parent = [-1];
@@ -85,7 +84,7 @@ class Growing {
 }
 
 /**
- * Two trees in one.
+ * Merges two trees.
  * @param scale what each value of before and after is multiplied with, such as one by the total
  */
 export function compare(before, after, scale) {
@@ -114,14 +113,13 @@ export function compare(before, after, scale) {
 		selfA.map((value, i) => value + selfB[i]));
 	tree.before = Float64Array.from(a);
 	tree.after = Float64Array.from(b);
-	tree.selfBefore = Float64Array.from(selfA);
 	tree.selfAfter = Float64Array.from(selfB);
 	return { tree: arrange(tree), names };
 }
 
 /**
- * What each function costs: self, and total in which a stack counts once even where the function
- * calls itself. Of a comparison also before, after and change (of totals).
+ * Returns self and total of each function; a recursive function counts once per stack. In a
+ * comparison also before, after and change, of totals.
  */
 export function functions(tree, names) {
 	const size = names.length;
@@ -145,7 +143,7 @@ export function functions(tree, names) {
 	return out;
 }
 
-/* Depth first without recursion: stacks may be deeper than ours. */
+/* Without recursion: a profiled stack may be deeper than ours can be. */
 function walk(tree, enter, leave) {
 	let i = 0;
 	for (;;) {
@@ -166,22 +164,22 @@ function walk(tree, enter, leave) {
 	}
 }
 
-/** What a search means: a part of the name, or /a regular expression/. */
+/** Matches a part of a name or /a regular expression/; `fault`: why that is invalid. */
 export function matcher(text) {
 	const pattern = /^\/(.+)\/$/.exec(text);
 	if (pattern) {
 		try {
 			const expression = new RegExp(pattern[1], "i");
 			return (name) => expression.test(name);
-		} catch {
-			return () => false;
+		} catch ({ message }) {
+			return Object.assign(() => true, { fault: message.split(": ").at(-1) });
 		}
 	}
 	const part = text.toLowerCase();
 	return (name) => name.toLowerCase().includes(part);
 }
 
-/** Which nodes match, how many functions do, and how much of the tree is in or below them. */
+/** Returns which nodes match, the number of their functions, and their total with callees. */
 export function search(tree, names, text) {
 	const matches = matcher(text);
 	const hit = Uint8Array.from(names, (name) => (matches(name) ? 1 : 0));
@@ -200,8 +198,8 @@ export function search(tree, names, text) {
 }
 
 /**
- * The trees around a function: what it calls, and, from it outwards, what calls it. Where it calls
- * itself, its outermost call counts.
+ * Returns the callees of a function and, from it outwards, its callers. In recursion the outermost
+ * call counts.
  */
 export function sandwich(tree, name) {
 	const callees = new Growing(2);
@@ -225,7 +223,7 @@ export function sandwich(tree, name) {
 	};
 }
 
-/* Callers end in the root of the stacks, which is nobody's function. */
+/* Leaves out the root, which is not a function. */
 function addCallers(tree, i, callers) {
 	const value = tree.total[i];
 	let at = 0;
@@ -235,9 +233,4 @@ function addCallers(tree, i, callers) {
 		callers.values[0][at] += value;
 	}
 	callers.values[1][at] += value;
-}
-
-/** The arrays of a tree that a message may hand over instead of copying. */
-export function buffers(tree) {
-	return Object.values(tree).filter(ArrayBuffer.isView).map((array) => array.buffer);
 }

@@ -1,9 +1,9 @@
 /*
  * A flame graph with its tools: type, icicle or flame, search, table, comparison, sandwich and
- * downloads. It stands in the flame view, and in the details of a span.
+ * downloads.
  */
 import { get, url } from "./api.js";
-import { announce, fill, h, segmented, select } from "./dom.js";
+import { announce, fill, h, plain, segmented, select } from "./dom.js";
 import { FlameCanvas } from "./flame-canvas.js";
 import { matcher } from "./flame-layout.js";
 import { count, inUnit, percent, plural, profileType } from "./format.js";
@@ -13,24 +13,24 @@ import { link } from "./route.js";
 
 const TABLE_STEP = 100;
 
-/* The worker's answers by the number of their question. */
+/* Requests to the worker. */
 class Helper {
 	constructor(signal) {
 		this.worker = new Worker("/flame-worker.js", { type: "module" });
 		this.open = new Map();
 		this.last = 0;
-		this.worker.addEventListener("message", ({ data }) => {
+		this.worker.onmessage = ({ data }) => {
 			const { resolve, reject } = this.open.get(data.id);
 			this.open.delete(data.id);
 			if (data.error === undefined) resolve(data);
 			else reject(Object.assign(new Error(data.error), { status: data.status }));
-		});
-		this.worker.addEventListener("error", () => {
+		};
+		this.worker.onerror = () => {
 			for (const { reject } of this.open.values()) {
 				reject(Object.assign(new Error("The graph's helper could not be loaded."), { status: 0 }));
 			}
 			this.open.clear();
-		});
+		};
 		signal.addEventListener("abort", () => this.worker.terminate());
 	}
 
@@ -42,7 +42,7 @@ class Helper {
 	}
 }
 
-/** What is compared with, of the value of `vs` in the address: {query, words, mean} or null. */
+/** What `vs` in the address compares with: {query, words, mean} or null. */
 async function counterpart(source, vs, signal) {
 	const [kind, id] = (vs ?? "").split(":");
 	if (kind === "span" || kind === "trace") {
@@ -54,19 +54,16 @@ async function counterpart(source, vs, signal) {
 			to: `-${length}m` }, words: `the ${length} minutes before` };
 	}
 	if (kind !== "route" || !source.span) return null;
-	const { service, name } = await get(`/api/spans/${source.span}`, {}, signal);
+	const { service, name } = await get(`/api/spans/${source.span}`, { service: source.service }, signal);
 	return { query: { service, name }, mean: true, words: name };
 }
 
 export class FlamePanel {
 	/**
-	 * @param {HTMLElement} host
-	 * @param {object} options
-	 * @param {object} options.source query of /api/flamegraph: span, trace or service, name, from, to
-	 * @param {object} options.state type, show, up, q, vs, by, fn: what the tools are set to
-	 * @param {(state: object) => void} [options.changed] notes the state
-	 * @param {boolean} [options.compact] with the most used tools only
-	 * @param {AbortSignal} options.signal
+	 * @param options.source query of /api/flamegraph: span, trace or service, name, from, to
+	 * @param options.state type, show, up, q, vs, by, fn: what the tools are set to
+	 * @param [options.changed] notes the state
+	 * @param [options.compact] with the most used tools only
 	 */
 	constructor(host, { source, state = {}, changed, compact = false, label, signal }) {
 		Object.assign(this, { host, source, state: { ...state }, changed, compact, signal });
@@ -98,7 +95,7 @@ export class FlamePanel {
 				{ query: this.query(), share: this.state.by === "share", mean: against?.mean,
 					against: against && { ...against.query, type: this.state.type } });
 			if (this.signal.aborted || turn !== this.loads) return;
-			Object.assign(this, answer, { against });
+			Object.assign(this, answer, { against, names: answer.names.map(plain) });
 			this.unit = against && this.state.by === "share" ? null : answer.meta.unit;
 			this.build();
 		} catch (problem) {
@@ -117,16 +114,34 @@ export class FlamePanel {
 
 	whyLink() {
 		return this.source.span
-			? para(anchor(link("why", { id: this.source.span }), "Why this span has none"))
+			? para(anchor(link("why", { id: this.source.span, service: this.source.service }), "Why this span has none"))
 			: null;
 	}
 
 	nothing() {
-		const next = this.source.span ? "No sample was taken while this span ran."
-			: "No sample has come for this yet: profiles arrive some 10 to 60 s after the spans.";
+		const { span, from } = this.source;
+		const next = h("p", span ? "No sample was taken while this span ran."
+			: from ? "No profile of this time is kept." : "No sample is here.");
+		if (!span && !from) this.sayWhy(next);
 		const types = this.meta.types.filter((type) => type !== this.meta.type);
-		return notice("", "No samples here", para(next), types.length > 0 ? this.types() : null,
-			this.whyLink());
+		return notice("", "No samples here", next, types.length > 0 ? this.types() : null,
+			this.source.from && para(anchor(link("flame", { ...this.source, from: "", to: "" }),
+				"All that is kept")), this.whyLink());
+	}
+
+	/* What is known of a service without samples. */
+	async sayWhy(line) {
+		const { service, name } = this.source;
+		if (service === undefined) return;
+		const { services } = await get("/api/services", {}, this.signal);
+		const known = services.find((each) => each.service === service);
+		const [other] = known?.profile_services_unmatched ?? [];
+		fill(line, !known ? "Nothing of a service of this name has arrived. "
+			: other ? ["Samples of its spans came under another name, ",
+				anchor(link("flame", { service: other }), other), ". "]
+				: known.has_profiles ? `Its profiles have no sample ${name ? "of this route" : "yet"}. `
+					: "No profile of it has arrived; they come 10 to 60 s after the spans. ",
+		anchor(link("why"), "Why"));
 	}
 
 	build() {
@@ -183,11 +198,12 @@ export class FlamePanel {
 		const parts = [h("b", inUnit(this.meta.total, this.meta.unit)),
 			` ${profileType(this.meta.type)}`];
 		if (this.meta.samples) parts.push(`, ${plural(this.meta.samples, "sample")}`);
+		if (this.meta.last) parts.push(", from the last profile of each series");
 		if (this.meta.missing) parts.push(" ", h("span.badge.warn", this.meta.missing));
 		if (!this.against) return h("p.summary", parts);
 		return h("p.summary", parts, " against ",
-			h("b", inUnit(this.meta.before, this.meta.unit)),
-			` of ${this.against.mean ? `the mean of ${plural(this.meta.spans, "linked span")} of ` : ""}`,
+			h("b", inUnit(this.meta.before, this.meta.unit)), this.against.mean
+				? `, the mean of ${plural(this.meta.spans, "linked span")} of ` : " of ",
 			`${this.against.words} `,
 			h("span.legend", h("i.less"), "less now ",
 				h("i.more"), "more now"));
@@ -202,7 +218,7 @@ export class FlamePanel {
 		if (kind === "service" && source.from) choices.push(["before", "the time before"]);
 		if (choices.length === 1) return null;
 		const now = (state.vs ?? "").split(":")[0];
-		const id = h("input", { type: "text", placeholder: `${kind} id`,
+		const id = h("input", { placeholder: `${kind} id`,
 			hidden: now !== kind,
 			"aria-label": `Id of the other ${kind}`, value: now === kind ? state.vs.split(":")[1] : "",
 			onchange: () => id.value.trim()
@@ -253,7 +269,7 @@ export class FlamePanel {
 	arrange() {
 		const show = this.showing();
 		this.shows.set(show);
-		this.stage.className = show;
+		this.stage.className = show === "both" || show === "sandwich" ? "split" : "";
 		this.chosen.hidden = show === "sandwich" || show === "table";
 		if (show === "sandwich") {
 			this.showSandwich();
@@ -267,8 +283,12 @@ export class FlamePanel {
 
 	async searchNow(speak) {
 		const text = this.state.q ?? "";
-		if (!text) {
-			this.share.textContent = "";
+		const { fault } = matcher(text);
+		this.find.setAttribute("aria-invalid", String(Boolean(fault)));
+		if (!text || fault) {
+			this.share.textContent = fault ? `Not a valid pattern: ${fault}` : "";
+			if (speak) announce(this.share.textContent);
+			this.turn = (this.turn ?? 0) + 1;
 			this.graph.setMask(null);
 			this.showTable();
 			return;
@@ -319,7 +339,7 @@ export class FlamePanel {
 		this.arrange();
 	}
 
-	/* Functions that match the search, in the order of the table; the root of the stacks is none. */
+	/* The functions that match the search, in the order of the table. */
 	ordered() {
 		const { costs, names, sort } = this;
 		const fits = matcher(this.state.q ?? "");

@@ -1,12 +1,12 @@
-/* The view of a flame graph: of a span, a trace, or a service, a route of it, and a time. */
+/* The flame graph of a span, a trace, a service or a route. */
 import { get } from "./api.js";
 import { fill, h, select } from "./dom.js";
 import { FlamePanel } from "./flame-panel.js";
-import { count, duration, named } from "./format.js";
-import { anchor, button, failure, muted, notice, para, renewed, who } from "./parts.js";
+import { count, cpuTime, named, wallOnly } from "./format.js";
+import { anchor, button, choices, failure, muted, notice, para, RANGES, renewed, who } from "./parts.js";
 import { go, link, note } from "./route.js";
 
-const RANGES = [["-5m", "5 minutes"], ["-15m", "15 minutes"], ["-60m", "hour"], ["", "all kept"]];
+const WALL = "wall:wall:nanoseconds:wall:nanoseconds";
 const SOURCE = ["span", "trace", "service", "name", "from", "to"];
 
 export const title = ({ params }) => {
@@ -34,7 +34,7 @@ export class View {
 	update(route) {
 		const { source, state } = split(route.params);
 		renewed(this);
-		this.source = source;
+		Object.assign(this, { source, state });
 		this.head = h("div");
 		const host = h("section", { "aria-label": "Flame graph" });
 		fill(this.root, this.head, host);
@@ -47,18 +47,20 @@ export class View {
 	}
 
 	async spanHead() {
-		const { span } = this.source;
+		const { span, service } = this.source;
 		fill(this.head, h("h1", "Flame graph of a span"), para(muted(span)));
 		try {
-			const known = await get(`/api/spans/${span}`, {}, this.scope.signal);
+			const known = await get(`/api/spans/${span}`, { service }, this.scope.signal);
 			if (!known.name) return;
 			fill(this.head, h("h1", who(known.service, known.name)),
 			h("p.crumbs",
 				known.trace_id && anchor(link("trace", { span }, known.trace_id), "its trace"),
-				anchor(link("why", { id: span }), "why it is linked"),
-				anchor(link("flame", { service: known.service, name: known.name }), "its route")));
+				anchor(link("why", { id: span, service }), `why it is ${known.decision === "linked" ? "" : "not "}linked`),
+				anchor(link("flame", { service: known.service, name: known.name }), "its route")),
+			known.reason === "inherited" && para("The samples are those of its local root, ",
+				anchor(link("flame", { span: known.profile_id }), known.profile_id), "."));
 		} catch {
-			// The panel says what is wrong.
+			// The panel shows the error.
 		}
 	}
 
@@ -67,13 +69,32 @@ export class View {
 		fill(this.head, h("h1", "Flame graph of a trace"),
 			h("p.crumbs", anchor(link("trace", {}, trace), trace),
 				muted("all its linked spans, over all services seen here")));
+		this.wallHint(trace);
+	}
+
+	/* Says which services a graph of CPU time leaves out. */
+	async wallHint(id) {
+		if ((this.state.type ?? "").startsWith("wall")) return;
+		try {
+			const { spans } = await get(`/api/traces/${id}`, {}, this.scope.signal);
+			const names = [...new Set(spans.filter(wallOnly).map((each) => each.service))];
+			if (names.length > 0 && spans.some((each) => each.cpu_ns > 0)) {
+				this.head.append(para(`${names.join(", ")}: wall time only, not in a graph of CPU time. `,
+					anchor(link("flame", { trace: id, type: WALL }), "Wall clock")));
+			}
+		} catch {
+			// The panel shows the error.
+		}
 	}
 
 	async serviceHead(host) {
 		fill(this.head, h("h1", "Flame graphs"));
 		let routes;
 		try {
-			({ routes } = await get("/api/cost", {}, this.scope.signal));
+			const [cost, all] = await Promise.all(["/api/cost", "/api/services"].map(
+				(path) => get(path, {}, this.scope.signal)));
+			({ routes } = cost);
+			this.profiled = all.services.filter((each) => each.has_profiles).map((each) => each.service);
 		} catch (problem) {
 			if (problem.name === "AbortError") return;
 			if (this.source.service === undefined) fill(host,
@@ -86,24 +107,23 @@ export class View {
 
 	form(routes) {
 		const { service, name = "", from = "" } = this.source;
-		const services = [...new Set([...routes.map((each) => each.service),
-			...(service ? [service] : [])])].sort();
+		const services = choices(service === undefined ? [["", "choose one"]] : [],
+			[...routes.map((each) => each.service), ...this.profiled], service);
 		const names = routes.filter((each) => each.service === service).map((each) => each.span_name);
 		if (name && !names.includes(name)) names.push(name);
 		const open = (changes) => go(link("flame", { service, name, from, ...changes }));
-		fill(this.head, h("h1", "Flame graphs"), services.length > 0 && h("div.filters",
-			select("Service", [...(service === undefined ? [["", "choose one"]] : []),
-				...services.map((each) => [each, named(each)])],
-				service ?? "", (value) => open({ service: value, name: "" })),
+		fill(this.head, h("h1", "Flame graphs"), routes.length + services.length > 1 && h("div.filters",
+			select("Service", services, service ?? "", (value) => open({ service: value, name: "" })),
 			service !== undefined
 				&& select("Route", [["", "all routes"], ...names.map((each) => [each, named(each)])],
 				name, (value) => open({ name: value })),
-			service !== undefined && select("Last", RANGES, from, (value) => open({ from: value })),
+			service !== undefined && select("Time", RANGES, from, (value) => open({ from: value })),
 			service !== undefined && button("Refresh", () => this.update(
-				{ view: "flame", id: "", params: { ...this.source, ...this.panel.state } }))));
+				{ view: "flame", id: "", params: { ...this.source, ...this.panel.state } }))),
+		from && para(muted("Profiles that overlap the time count whole.")));
 	}
 
-	/* Without a source: the costliest routes to choose from. */
+	/* Without a source, offers the costliest routes. */
 	choices(host, routes) {
 		const busy = routes.filter((each) => each.samples > 0).slice(0, 30);
 		if (busy.length === 0) {
@@ -117,6 +137,6 @@ export class View {
 			h("a.card", { href: link("flame", { service: each.service, name: each.span_name }) },
 				who(each.service, each.span_name),
 				h("span.number.measure.cpu", { style: { "--part": each.cpu_ns / most },
-					text: `${duration(each.cpu_ns)} CPU, ${count(each.samples)} samples` }))))));
+					text: `${cpuTime(each, " CPU")}, ${count(each.samples)} samples` }))))));
 	}
 }

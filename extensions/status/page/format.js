@@ -1,32 +1,37 @@
-/* Numbers, times and names as people read them. */
+/* Formats numbers, times and names. */
 
 const grouped = new Intl.NumberFormat("en-GB");
-const clock = new Intl.DateTimeFormat("en-GB", {
+export const clock = new Intl.DateTimeFormat("en-GB", {
 	hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3,
 });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
+/* Three digits, without trailing zeros. */
 function significant(value) {
-	if (value >= 100) return value.toFixed(0);
-	return value >= 10 ? trimmed(value.toFixed(1)) : trimmed(value.toFixed(2));
-}
-
-function trimmed(text) {
-	return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+	const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+	return String(Number(value.toFixed(digits)));
 }
 
 /** Nanoseconds, as in "12.3 ms". */
 export function duration(ns) {
-	const value = Math.abs(ns);
-	const sign = ns < 0 ? "−" : "";
-	if (value === 0) return "0";
-	if (value < 1e3) return `${sign}${significant(value)} ns`;
-	if (value < 1e6) return `${sign}${significant(value / 1e3)} µs`;
-	if (value < 1e9) return `${sign}${significant(value / 1e6)} ms`;
-	if (value < 120e9) return `${sign}${significant(value / 1e9)} s`;
-	const minutes = value / 60e9;
-	if (minutes < 120) return `${sign}${Math.floor(minutes)} min ${Math.round(value / 1e9) % 60} s`;
-	return `${sign}${Math.floor(minutes / 60)} h ${Math.floor(minutes) % 60} min`;
+	if (ns < 0) return `−${duration(-ns)}`;
+	if (ns === 0) return "0";
+	if (ns < 1e3) return `${significant(ns)} ns`;
+	if (ns < 1e6) return `${significant(ns / 1e3)} µs`;
+	if (ns < 1e9) return `${significant(ns / 1e6)} ms`;
+	if (ns < 120e9) return `${significant(ns / 1e9)} s`;
+	const minutes = Math.floor(ns / 60e9);
+	if (minutes < 120) return `${minutes} min ${Math.floor(ns / 1e9) % 60} s`;
+	return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Whether profiles measure no CPU time, but wall time, which includes waiting. */
+export const wallOnly = ({ cpu_known, wall_ns }) => cpu_known === false && wall_ns > 0;
+
+/** The CPU time of a span, trace, service or route; else its wall time. */
+export function cpuTime(of, unit = "") {
+	if (wallOnly(of)) return `wall time only: ${duration(of.wall_ns)}`;
+	return of.cpu_ns ? duration(of.cpu_ns) + unit : "–";
 }
 
 /** 12,345 */
@@ -42,10 +47,7 @@ export function plural(value, one, many = `${one}s`) {
 /** A share of one, as in "12.3 %". */
 export function percent(share) {
 	if (!Number.isFinite(share)) return "–";
-	const value = share * 100;
-	if (value === 0) return "0 %";
-	if (Math.abs(value) < 0.01) return "< 0.01 %";
-	return `${Math.abs(value) >= 10 ? trimmed(value.toFixed(1)) : trimmed(value.toFixed(2))} %`;
+	return share > 0 && share < 1e-4 ? "< 0.01 %" : `${significant(share * 100)} %`;
 }
 
 export function bytes(value) {
@@ -61,23 +63,21 @@ export function bytes(value) {
 
 /** A rate in a second, as in "1,234" or "0.5". */
 export function rate(value) {
-	if (value === 0) return "0";
-	return value < 10 ? trimmed(value.toFixed(1)) : count(value);
+	return value < 10 ? String(Number(value.toFixed(1))) : count(value);
 }
 
-/** A value of a profile in its unit. */
 export function inUnit(value, unit) {
 	if (unit === "nanoseconds") return duration(value);
 	if (unit === "bytes") return bytes(Math.round(value));
 	return Number.isInteger(value) ? count(value) : significant(value);
 }
 
-/** Milliseconds since 1970 of a string of unix nanoseconds. */
+/** Unix milliseconds from a string of unix nanoseconds. */
 export function millis(unixNano) {
 	return Number(BigInt(unixNano) / 1000n) / 1000;
 }
 
-/** Nanoseconds from one string of unix nanoseconds to another. */
+/** Nanoseconds between two strings of unix nanoseconds. */
 export function between(from, to) {
 	return Number(BigInt(to) - BigInt(from));
 }
@@ -101,7 +101,23 @@ export function ago(unixNano, now = Date.now()) {
 	return `${Math.round(seconds / 3600)} h ago`;
 }
 
-/** Whether a text is a duration as the server reads it, such as 10ms or 1.5s. */
+/** What is wrong with the process, from /api/pipelines: [{ id, bad, text }]. */
+export function problems({ components, trouble, refused_reload: refused }) {
+	const of = ({ id, delivery: to }) => {
+		const wait = to?.oldest_ns > 10e9
+			? `the oldest request has waited ${duration(Math.floor(to.oldest_ns / 1e9) * 1e9)}` : "";
+		const since = to?.failing_since_unix_nano;
+		if (since) return [{ id, bad: true, text: `failing since ${at(since).slice(0, 8)}` +
+			` (${ago(since)})${wait && `, ${wait}`}: ${to.error}` }];
+		const slow = to?.slow_ns > 0 && `a request took ${duration(to.slow_ns)}`;
+		return slow || wait ? [{ id, text: `is slow: ${[slow, wait].filter(Boolean).join(", ")}` }] : [];
+	};
+	return [...trouble ? [{ bad: true, text: trouble }] : [], ...components.flatMap(of),
+		...refused ? [{ text: `The configuration of ${at(refused.at_unix_nano).slice(0, 8)} was refused: ` +
+			refused.error }] : []];
+}
+
+/** Whether the API accepts a text as a duration, such as 10ms or 1.5s. */
 export function isDuration(text) {
 	return /^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text);
 }
@@ -121,10 +137,10 @@ export function named(text, what = "no name") {
 	return text === "" || text === null || text === undefined ? `(${what})` : text;
 }
 
-/** A word of the API, such as no_sample, as people write it. */
+/** "no sample" from no_sample */
 export const word = (text) => text.replaceAll("_", " ");
 
-/** A hue from 0 to 359 that a name always has. */
+/** A hue from 0 to 359, always the same for a name. */
 export function hue(name) {
 	let hash = 2166136261;
 	for (let i = 0; i < name.length; i++) {

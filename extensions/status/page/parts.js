@@ -1,6 +1,12 @@
-/* What several views are made of. */
+/* Parts that several views share. */
 import { h } from "./dom.js";
 import { hue, named } from "./format.js";
+
+/** Time ranges that end now: `from` of the API, and a label. */
+export const RANGES = [["", "All"], ["-5m", "5 min"], ["-15m", "15 min"], ["-60m", "1 h"]];
+
+export const SAMPLES = "How many times the profiler took a sample, each for a period (10 ms in Go and " +
+	"Python): periods differ by language, so compare CPU.";
 
 export const muted = (text) => h("span.muted", { text });
 export const para = (...content) => h("p", content);
@@ -11,16 +17,19 @@ export function button(text, onclick, props) {
 	return h("button", { type: "button", text, onclick, ...props });
 }
 
-/** A square in the colour of a service. */
 export const swatch = (service) => h("i.swatch", { style: { "--hue": hue(service) } });
 
-/** A span as people call it: service and name, with the service's colour. */
+/** The service and name of a span, with the service's colour. */
 export function who(service, name) {
 	return [swatch(service), h("span.service", named(service, "no service")), " ",
 		h("span.name", named(name))];
 }
 
-/** What an empty view shows: a heading, and what to do next. */
+/** The choices of a select: a first one, and names in order, with the chosen one. */
+export const choices = (first, names, chosen) => [...first,
+	...[...new Set(chosen ? [...names, chosen] : names)].sort().map((name) => [name, named(name)])];
+
+/** What an empty view shows. */
 export function notice(kind, heading, ...body) {
 	return h("div", { class: `notice ${kind}`, role: kind === "error" ? "alert" : null },
 		h("h2", heading), body);
@@ -29,13 +38,13 @@ export function notice(kind, heading, ...body) {
 export const failure = (heading, problem, ...body) => notice("error", heading,
 	para(problem.message), body);
 
-/** Short facts: pairs of a name and a text or nodes; those without a value are left out. */
+/** Pairs of a name and a text or nodes; those without a value are left out. */
 export function facts(...pairs) {
 	return h("dl.facts", pairs.filter(([, value]) => value).map(
 		([name, value]) => h("div", h("dt", name), h("dd", value))));
 }
 
-/** A table whose rows' first cell is a heading. Cells: text, nodes, or an element td. */
+/** A table whose first column has headings. Cells: text, nodes or a td. */
 export function table(label, head, rows, props) {
 	const cell = (content, i) => content instanceof HTMLTableCellElement ? content
 		: i === 0 ? h("th", { scope: "row" }, content) : h("td", content);
@@ -45,13 +54,13 @@ export function table(label, head, rows, props) {
 			h("tbody", rows.map((row) => h("tr", row.map(cell))))));
 }
 
-/** A cell with a number, and a bar behind it if there is a share. */
+/** A cell with a number, and a bar if there is a share. */
 export function number(text, share, kind = "") {
 	return h("td", { class: share === undefined ? "number" : `number measure ${kind}`,
 		style: { "--part": share }, text });
 }
 
-/** A new scope of a view, which ends the one before: what is drawn anew stops what was drawn. */
+/** Ends a view's scope, which stops what was drawn, and begins a new one. */
 export function renewed(view) {
 	if (view.scope) view.scope.abort();
 	else view.signal.addEventListener("abort", () => view.scope.abort());

@@ -1,25 +1,24 @@
-/* The pipelines as a picture with what passes now, and the configuration. */
+/* A live picture of the pipelines, and the configuration. */
 import { connection, get, poll } from "./api.js";
 import { spark } from "./chart.js";
-import { fill, h, s } from "./dom.js";
-import { bytes, count, duration, plural, rate } from "./format.js";
+import { fill, h, onResize, s } from "./dom.js";
+import { bytes, count, duration, plural, problems, rate } from "./format.js";
 import { anchor, code, failure, muted, number, para, table } from "./parts.js";
 
 const EVERY = 1000;
-const KEPT = 60; // rates behind each small line
+const KEPT = 60; // rates in a sparkline
 const SIGNALS = { traces: "--series-1", profiles: "--series-3", metrics: "--series-4",
 	logs: "--series-2" };
 const ITEMS = { traces: "spans", profiles: "profile_samples", metrics: "metric_points",
 	logs: "log_records" };
-/* What each kind of component passes on, and what it loses or refuses. */
+/* The counters of what components pass on. */
 const FLOW = { receiver: "accepted", processor: "outgoing", exporter: "sent" };
-const TROUBLE = ["refused", "failed", "send_failed", "enqueue_failed", "dropped"];
 
 export const title = () => "Pipeline";
 
 const colour = (signal) => `var(${SIGNALS[signal] ?? "--series-0"})`;
 
-/** The rate in a second of every counter, from two answers: {component: {counter: {item: n}}}. */
+/** Rates per second from two responses: {component: {counter: {item: n}}}. */
 function rates(before, now, seconds) {
 	const old = new Map(before.components.map((each) => [`${each.kind} ${each.id}`, each.counters]));
 	return new Map(now.components.map((each) => {
@@ -37,19 +36,19 @@ export class View {
 	constructor(root, route, signal) {
 		Object.assign(this, { root, signal });
 		this.history = new Map();
+		this.bad = new Map();
+		this.wrong = h("div");
 		this.gauges = h("dl.gauges");
 		this.picture = h("div");
 		this.trouble = h("div");
 		this.config = h("section");
-		fill(root, h("h1", "Pipeline"), this.gauges, this.picture, this.trouble, this.config);
+		fill(root, h("h1", "Pipeline"), this.wrong, this.gauges, this.picture, this.trouble, this.config);
 		poll(() => this.load(), EVERY, signal, (problem) => {
 			if (!this.last) fill(this.picture, failure("The pipelines cannot be shown", problem));
 		});
 		this.configuration();
 		connection.addEventListener("restart", () => this.configuration(), { signal });
-		const observer = new ResizeObserver(() => this.wires());
-		observer.observe(this.picture);
-		signal.addEventListener("abort", () => observer.disconnect());
+		onResize(this.picture, signal, () => this.wires());
 	}
 
 	update() {}
@@ -62,6 +61,9 @@ export class View {
 		if (!known) this.history.clear();
 		this.last = now;
 		this.clock = clock;
+		this.wrongs = problems(now);
+		fill(this.wrong, this.wrongs.map(({ id, bad, text }) => para(
+			h(`span.badge.${bad ? "bad" : "warn"}`, id ?? "spanlink"), ` ${text}`)));
 		this.showGauges(now);
 		const shape = JSON.stringify([now.pipelines,
 			now.components.map((each) => [each.kind, each.id, each.doc])]);
@@ -71,7 +73,7 @@ export class View {
 		this.showTrouble(now);
 	}
 
-	showGauges({ version, uptime_ns, budget, hold, journal }) {
+	showGauges({ version, uptime_ns, rss_bytes, budget, hold, journal }) {
 		const gauge = (label, value, more, part, doc) => h("div.gauge",
 			h("dt", doc ? documentation({ doc: `/docs/${doc}`, id: label }) : label),
 			h("dd", h("b", value), more && muted(more),
@@ -80,17 +82,20 @@ export class View {
 					style: { "--part": `${Math.min(100, part * 100)}%` } })));
 		fill(this.gauges,
 			gauge("Running", duration(Math.floor(uptime_ns / 1e9) * 1e9 || 1e9), `version ${version}`),
-			budget && gauge("Memory budget", bytes(budget.used_bytes), `of ${bytes(budget.limit_bytes)}`,
+			budget && gauge("Memory budget", bytes(budget.used_bytes), `of ${bytes(budget.limit_bytes)}, ` +
+				`${bytes(rss_bytes)} resident`,
 				budget.used_bytes / (budget.limit_bytes || 1), "processors/memory_limiter"),
 			hold && gauge("Waiting for samples", plural(hold.spans, "span"),
-				hold.spans ? `${bytes(hold.bytes)}, oldest ${duration(hold.oldest_ns)}` : "none is held", undefined, "processors/correlation"),
-			journal ? gauge("Journal", bytes(journal.bytes), `${count(journal.entries)} requests` +
+				hold.spans ? `${bytes(hold.bytes)}, oldest ${duration(hold.oldest_ns)}` : "", undefined,
+				"processors/correlation"),
+			journal ? gauge("Journal", bytes(journal.bytes), `of ${bytes(journal.limit_bytes)}, ` +
+				`${count(journal.entries)} requests` +
 				(journal.replay_left ? `, ${count(journal.replay_left)} to replay` : ""),
-				undefined, "extensions/journal")
-				: gauge("Journal", "off", "accepted data are in memory", undefined, "extensions/journal"));
+				journal.bytes / (journal.limit_bytes || 1), "extensions/journal")
+				: gauge("Journal", "off", "accepted data is in memory only", undefined, "extensions/journal"));
 	}
 
-	/* Stages from left to right: receivers, the processors by their place, exporters. */
+	/* Stages: receivers, the processors by their position, exporters. */
 	draw({ pipelines, components }) {
 		const stage = new Map();
 		const deepest = Math.max(0, ...pipelines.map((each) => each.processors.length));
@@ -120,8 +125,8 @@ export class View {
 			h("ul.legend", [...new Set(pipelines.map((each) => each.signal))].map((signal) => h("li", {},
 			h("i", { style: { background: colour(signal) } }), signal))),
 		h("div.stages", this.lines,
-			cards.filter((list) => list.length > 0).map((list, i, { length }) => h("section", {
-			class: "stage", "aria-label": i === 0 ? "Receivers" : i === length - 1 ? "Exporters"
+			cards.filter((list) => list.length > 0).map((list, i, { length }) => h("section.stage", {
+			"aria-label": i === 0 ? "Receivers" : i === length - 1 ? "Exporters"
 				: `Processors, step ${i}` }, list))),
 		others.length > 0 && h("p.extensions", muted("Extensions: "),
 			others.map((each) => h("span.chip", documentation(each)))));
@@ -150,23 +155,29 @@ export class View {
 				: items.map(([item, n]) => h("span", { title: `${count(n)} ${words(item)} so far` },
 					h("b", rate(passing?.[item] ?? 0)), ` ${words(item)}/s`)));
 			fill(node.line, spark(this.history.get(key)));
-			const lost = TROUBLE.reduce((sum, name) => sum + all(each.counters?.[name]), 0);
-			const total = items.reduce((sum, [, n]) => sum + n, 0);
-			node.element.classList.toggle("trouble",
-				TROUBLE.some((name) => all(this.rates.get(key)?.[name]) > 0));
-			fill(node.more, `${count(total)} so far`, lost > 0
-				&& h("span.badge.bad", `${count(lost)} refused or lost`),
-				each.queue && h("span.queue",
-					`queue ${count(each.queue.size)} of ${count(each.queue.capacity)}`,
-					h("i.meter", { style: { "--part": `${(100 * each.queue.size) / each.queue.capacity}%` } })));
+			const lost = Object.entries(each.counters?.dropped ?? {}).filter(([, n]) => n > 0);
+			const refused = each.refusals.reduce((sum, { count: n }) => sum + n, 0);
+			const retries = all(each.counters?.retries);
+			const bad = refused + all(each.counters?.dropped);
+			const wrong = this.wrongs.find(({ id }) => id === each.id && each.delivery);
+			const { classList } = node.element;
+			classList.toggle("trouble", bad > (this.bad.get(key) ?? bad) || Boolean(wrong?.bad));
+			classList.toggle("slow", Boolean(wrong) && !wrong.bad);
+			this.bad.set(key, bad);
+			fill(node.more, `${items.map(([item, n]) => `${count(n)} ${words(item)}`).join(", ") || "0"} so far` +
+				(retries > 0 ? `, ${plural(retries, "retry", "retries")}` : ""),
+				lost.map(([item, n]) => h("span.badge.bad", `${count(n)} ${words(item)} lost`)),
+				refused > 0 && h("span.badge.warn", `${plural(refused, "request")} refused`),
+				each.delivery?.urls.map((url) => h("span.queue", url)),
+				each.queue && queue(each.queue));
 		}
 		this.wires();
 		this.flowing();
 	}
 
 	/*
-	 * Curves between the cards: to the right, or downwards where the stages stand below each other.
-	 * One that passes a stage goes below its cards.
+	 * Draws curves between the cards, to the right or, on a narrow screen, downwards. A curve that
+	 * skips a stage passes below its cards.
 	 */
 	wires() {
 		if (!this.lines) return;
@@ -175,9 +186,9 @@ export class View {
 		const down = getComputedStyle(stages).flexDirection === "column";
 		const box = (node) => {
 			const { left, top, width, height } = node.getBoundingClientRect();
-			return down ? { a: top - host.top, b: left - host.left + stages.scrollLeft, long: height,
-				wide: width }
-				: { a: left - host.left + stages.scrollLeft, b: top - host.top, long: width, wide: height };
+			const [x, y] = [left - host.left + stages.scrollLeft, top - host.top];
+			return down ? { a: y, b: x, long: height, wide: width }
+				: { a: x, b: y, long: width, wide: height };
 		};
 		const point = (a, b) => (down ? `${b} ${a}` : `${a} ${b}`);
 		for (const { one, two, offset, wire } of this.edges) {
@@ -208,16 +219,17 @@ export class View {
 	}
 
 	showTrouble({ components }) {
-		const rows = components.flatMap((each) => [...(each.refusals ?? []), ...(each.drops ?? [])]
-			.filter(({ count: n }) => n > 0).map((cause) => ({ each, ...cause })));
+		const rows = components.flatMap((each) => [each.refusals, each.drops].flatMap((causes, lost) =>
+			causes.map((cause) => ({ each, lost, ...cause }))));
 		const state = JSON.stringify(rows.map(({ each, cause, count: n }) => [each.id, cause, n]));
 		if (state === this.refused) return;
 		this.refused = state;
-		fill(this.trouble, h("h2", "Refused and dropped"), rows.length === 0
-			? para(muted("Nothing has been refused or dropped."))
-			: table("Refused and dropped", ["Component", "Cause", "Count"],
-				rows.map(({ each, cause, count: n }) => [
-				documentation(each), cause, number(count(n))]), { class: "scroll panel" }));
+		fill(this.trouble, h("h2", "Refused and lost"), rows.length === 0
+			? para(muted("Nothing has been refused or lost."))
+			: table("Refused and lost", ["Component", "Cause", "", "Count"],
+				rows.map(({ each, cause, item, lost, count: n }) => [documentation(each), cause,
+					lost ? `${words(item)} lost` : "requests refused: the client was told",
+					number(count(n))]), { class: "scroll panel" }));
 	}
 
 	async configuration() {
@@ -227,10 +239,10 @@ export class View {
 			const find = h("input", { type: "search", placeholder: "Find a key",
 				"aria-label": "Find a key",
 				oninput: () => fill(host, defaultsTable(defaults, find.value)) });
-			const list = h("details", h("summary", `${plural(defaults.length, "default")} in force`),
+			const list = h("details", h("summary", `${plural(defaults.length, "default")} in effect`),
 				find, host);
 			fill(this.config, h("h2", "Configuration"),
-				para("In force now, with variables and files resolved. Secrets are left out."),
+				para("As it is in effect, with variables and files resolved, without secrets."),
 				h("div.code", h("pre", { tabindex: "0", role: "region", "aria-label": "Configuration",
 					text: yaml })), list);
 			fill(host, defaultsTable(defaults, ""));
@@ -253,6 +265,14 @@ function edgesOf({ signal, receivers, processors, exporters }, number) {
 		...outs.map((to) => edge(inner.at(-1), to))];
 }
 
+/* With more consumers than places, what is in flight can exceed the capacity. */
+function queue({ size, capacity }) {
+	const held = Math.min(size, capacity);
+	return h("span.queue", `queue ${count(held)} of ${count(capacity)}`,
+		size > held && `, ${count(size - held)} more in flight`,
+		h("i.meter", { style: { "--part": `${(100 * held) / capacity}%` } }));
+}
+
 function words(item) {
 	return item.replace(/^(profile|metric|log)_/, "");
 }
@@ -262,7 +282,7 @@ const documentation = ({ doc, id }) => anchor(doc, id,
 
 function defaultsTable(defaults, text) {
 	const found = defaults.filter(({ path }) => path.toLowerCase().includes(text.toLowerCase()));
-	return found.length === 0 ? para(muted("No key has this in its path."))
+	return found.length === 0 ? para(muted("No key matches."))
 		: table("Defaults", ["Key", "Value", "Meaning"],
 		found.map(({ path, value, text: meaning }) => [
 			code(path), code(String(value)), meaning ?? ""]));

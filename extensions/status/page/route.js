@@ -1,5 +1,7 @@
 /* Views and their parameters in location.hash, such as #/trace/0af7...?span=b7ad... */
 
+import { url } from "./api.js";
+
 /** @returns {{view: string, id: string, params: Object<string, string>}} */
 export function current() {
 	const text = location.hash.replace(/^#\/?/, "");
@@ -17,22 +19,14 @@ function decoded(text) {
 	}
 }
 
-/** The address of a view; parameters that are empty are left out. */
-export function link(view, params = {}, id = "") {
-	const query = new URLSearchParams();
-	for (const [key, value] of Object.entries(params)) {
-		if (value !== undefined && value !== null && value !== "") query.set(key, value);
-	}
-	const tail = query.toString();
-	return `#/${view}${id ? `/${encodeURIComponent(id)}` : ""}${tail ? `?${tail}` : ""}`;
-}
+export const link = (view, params, id = "") =>
+	url(`#/${view}${id ? `/${encodeURIComponent(id)}` : ""}`, params);
 
-/** Goes there as a click on a link does. */
 export function go(address) {
 	location.hash = address;
 }
 
-/** Notes the state of the present view in its address, without a step in the history. */
+/** Puts the state of the view into its address, without a new entry in the history. */
 export function note(address) {
 	if (location.hash !== address) history.replaceState(null, "", address);
 }

@@ -1,17 +1,14 @@
-/* A long list of rows of equal height in the page's own scroll: only those near the view exist. */
+/* A long list of rows of equal height, of which only those near the viewport exist. */
 
-const BEYOND = 12; // rows kept above and below the view
+const BEYOND = 12; // rows above and below the viewport
 
 export class Rows {
 	/**
-	 * @param {HTMLElement} host takes the rows and nothing else
-	 * @param {object} options
-	 * @param {(item) => string} options.key tells items apart
-	 * @param {(item, index: number) => HTMLElement} options.render
-	 * @param {(item) => string} [options.state] a row is drawn anew when this changes
-	 * @param {number} [options.whole] up to so many, all rows exist
-	 * @param {(last: number) => void} [options.reached] the last row drawn
-	 * @param {AbortSignal} options.signal ends it
+	 * @param host takes the rows and nothing else
+	 * @param options.key tells items apart
+	 * @param [options.state] a row is drawn anew when this changes
+	 * @param [options.whole] up to so many, all rows exist
+	 * @param [options.reached] the last row drawn
 	 */
 	constructor(host, { key, render, state = JSON.stringify, whole = 300, reached, signal }) {
 		Object.assign(this, { host, key, render, state, whole, reached });
@@ -33,7 +30,7 @@ export class Rows {
 		this.paint();
 	}
 
-	/** The row of an index, scrolled into view; it exists afterwards. */
+	/** Scrolls a row into view and returns it. */
 	reveal(index) {
 		if (!this.drawn.has(this.key(this.items[index]))) {
 			const top = this.host.getBoundingClientRect().top + scrollY;
@@ -71,7 +68,7 @@ export class Rows {
 		if (to > from) this.reached?.(to - 1);
 	}
 
-	/* Nodes that stay are not moved, so that they keep the focus; one drawn anew takes it over. */
+	/* Does not move nodes that stay, so that they keep the focus; a redrawn one gets it back. */
 	replace(wanted) {
 		const focused = [...this.drawn].find(([, row]) => row.node.contains(document.activeElement));
 		const stay = new Set([...wanted.values()].map((row) => row.node));

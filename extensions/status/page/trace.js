@@ -1,8 +1,9 @@
-/* The view of a trace: its spans as a waterfall, and the details and flame graph of one of them. */
+/* A trace as a waterfall, with the details and the flame graph of one span. */
 import { get, poll } from "./api.js";
 import { announce, copyButton, fill, h } from "./dom.js";
 import { FlamePanel } from "./flame-panel.js";
-import { between, count, dateTime, duration, hue, named, percent, plural, word } from "./format.js";
+import { between, count, cpuTime, dateTime, duration, hue, named, percent, plural, wallOnly,
+	word } from "./format.js";
 import { anchor, code, facts, failure, muted, para, renewed, swatch, who } from "./parts.js";
 import { link, note } from "./route.js";
 import { Rows } from "./rows.js";
@@ -10,22 +11,24 @@ import { Rows } from "./rows.js";
 export const title = ({ id }) => `Trace ${id}`;
 
 /**
- * Spans in the order of a tree, as {span, level, children, index, size}: siblings by their start,
- * and spans whose parent is not here, or that are their own ancestors, as roots.
+ * Orders spans as a tree of {span, level, children, index, size}, siblings by their start. A span
+ * without a known parent is a root, and so is one in a cycle.
  */
 function treeOf(spans) {
 	const nodes = spans.map((span) => ({ span, level: 1, children: [], parent: null }));
-	const byId = new Map(nodes.map((node) => [node.span.span_id, node]));
+	const byId = Map.groupBy(nodes, (node) => node.span.span_id);
 	const roots = [];
 	for (const node of nodes) {
-		const parent = byId.get(node.span.parent_span_id);
+		// Spans of two services may share an id: a span is a child of its own service's.
+		const parents = byId.get(node.span.parent_span_id) ?? [];
+		const parent = parents.find(({ span }) => span.service === node.span.service) ?? parents[0];
+		node.shared = byId.get(node.span.span_id).length > 1;
 		if (parent && parent !== node) {
 			parent.children.push(node);
 			node.parent = parent;
 		} else roots.push(node);
 	}
-	const start = (a, b) => (BigInt(a.span.start_unix_nano) < BigInt(b.span.start_unix_nano) ? -1
-		: 1);
+	const start = (a, b) => between(b.span.start_unix_nano, a.span.start_unix_nano);
 	const order = [];
 	const seen = new Set();
 	const walk = (from) => {
@@ -50,6 +53,21 @@ function treeOf(spans) {
 	}
 	order.forEach((node, i) => (node.key = `${i} ${node.span.span_id}`));
 	return order;
+}
+
+const isLinked = (span) => span.decision === "linked";
+/* A span without a link may have samples, such as under another service name. */
+const isDrawn = (span) => isLinked(span) || span.samples > 0;
+
+/* What spans are compared by: CPU time, or else wall time. */
+const cost = (span) => (wallOnly(span) ? span.wall_ns : span.cpu_ns);
+
+/* The CPU time of spans, and the wall time of those without CPU time. */
+function times(spans, unit = "") {
+	const [cpu, wall] = [false, true].map((only) => spans.reduce(
+		(sum, span) => sum + (wallOnly(span) === only ? cost(span) : 0), 0));
+	return [cpu && duration(cpu) + unit, wall && `wall time only: ${duration(wall)}`]
+		.filter(Boolean).join(", ");
 }
 
 export class View {
@@ -83,21 +101,20 @@ export class View {
 	failed(problem) {
 		if (this.tree) return;
 		fill(this.root, h("h1", "Trace"), failure("This trace cannot be shown", problem,
-			para(muted("The latest traces are kept; keep_mib of the status extension says how much.")),
-			para(anchor(link("traces"), "The traces that are kept"))));
+			para(muted("Only the latest traces are kept, up to keep_mib of the status extension.")),
+			para(anchor(link("traces"), "Traces"))));
 	}
 
 	build() {
 		this.head = h("div");
-		this.tree = h("div", { role: "tree", class: "rows", "aria-label": "Spans" });
+		this.tree = h("div.rows", { role: "tree", "aria-label": "Spans",
+			onkeydown: (event) => this.key(event), onclick: (event) => this.click(event) });
 		this.ruler = h("div.span-row.ruler", { "aria-hidden": "true" });
 		this.details = h("section.details", { "aria-label": "Span", tabindex: "-1" });
 		fill(this.root, this.head, h("div.trace-view",
 			h("section.spans", { "aria-label": "Waterfall" }, this.ruler, this.tree), this.details));
 		this.list = new Rows(this.tree, { key: (node) => node.key, render: (node) => this.row(node),
 			state: (node) => this.state(node), whole: 500, signal: this.signal });
-		this.tree.addEventListener("keydown", (event) => this.key(event));
-		this.tree.addEventListener("click", (event) => this.click(event));
 	}
 
 	measure() {
@@ -106,14 +123,15 @@ export class View {
 		const most = (of) => this.spans.reduce((max, span) => Math.max(max, of(span)), 1);
 		this.length = most((span) => this.offset(span) + span.duration_ns);
 		this.mostCpu = most((span) => span.cpu_ns);
-		this.node = this.order.find(({ span }) => span.span_id === this.chosen) ?? this.first();
+		this.node = this.order.find(({ key }) => key === this.node?.key)
+			?? this.order.find(({ span }) => span.span_id === this.chosen) ?? this.first();
 		this.focus ??= this.node;
 		this.focus = this.order.find(({ key }) => key === this.focus.key) ?? this.node;
 	}
 
-	/* What is shown without a choice: the span with the most CPU, else the root. */
+	/* The costliest span, else the root. */
 	first() {
-		return this.order.reduce((best, node) => (node.span.cpu_ns > best.span.cpu_ns ? node : best),
+		return this.order.reduce((best, node) => (cost(node.span) > cost(best.span) ? node : best),
 			this.order[0]);
 	}
 
@@ -123,24 +141,18 @@ export class View {
 
 	showHead() {
 		const [root] = this.order;
-		const services = new Map();
-		for (const span of this.spans) {
-			const sum = services.get(span.service) ?? { spans: 0, cpu: 0 };
-			services.set(span.service, { spans: sum.spans + 1, cpu: sum.cpu + span.cpu_ns });
-		}
-		const cpu = this.spans.reduce((sum, span) => sum + span.cpu_ns, 0);
-		const linked = this.spans.filter((span) => span.profile_id).length;
+		const services = Map.groupBy(this.spans, (span) => span.service);
+		const linked = this.spans.filter(isLinked);
 		fill(this.head, h("h1", who(root.span.service, root.span.name)),
 		h("p.crumbs", code(this.id), copyButton(this.id, "Copy the trace id"),
 			muted(dateTime(root.span.start_unix_nano))),
 		facts(["Duration", duration(this.length)], ["Spans", count(this.spans.length)],
-			["Linked", count(linked)],
-			["CPU", cpu ? duration(cpu) : "–"]),
-		h("div.chips", [...services].map(([name, sum]) => h("span.chip",
+			["Linked", count(linked.length)], ["CPU", times(this.spans) || "–"]),
+		h("div.chips", [...services].map(([name, spans]) => h("span.chip",
 			swatch(name), named(name, "no service"),
-			muted(`${plural(sum.spans, "span")}${sum.cpu ? `, ${duration(sum.cpu)} CPU` : ""}`))),
-		this.cut && h("span.badge.warn", "not all spans are here"),
-		linked > 0 && anchor(link("flame", { trace: this.id }), "Flame graph of the whole trace",
+			muted([plural(spans.length, "span"), times(spans, " CPU")].filter(Boolean).join(", ")))),
+		this.cut && h("span.badge.warn", "some spans are missing"),
+		linked.length > 0 && anchor(link("flame", { trace: this.id }), "Flame graph of the whole trace",
 			{ class: "button" })));
 		const ticks = [0, 0.25, 0.5, 0.75].map((part) => h("span", {
 			style: { left: `${part * 100}%` }, text: duration(this.length * part) }));
@@ -165,7 +177,7 @@ export class View {
 	}
 
 	state(node) {
-		return [node.span.cpu_ns, node.span.decision, node.span.reason, this.closed.has(node.key),
+		return [cost(node.span), node.span.decision, node.span.reason, this.closed.has(node.key),
 			this.length,
 			this.mostCpu, node === this.node, node === this.focus, node.size].join();
 	}
@@ -177,12 +189,12 @@ export class View {
 		const wide = (100 * span.duration_ns) / this.length;
 		const color = { "--hue": hue(span.service) };
 		const failed = span.status?.code === 2 || span.status?.code === "ERROR";
-		const item = h("div.tree-cell", { role: "treeitem", "aria-level": node.level, "aria-expanded": open,
-			"aria-selected": String(node === this.node), "aria-posinset": node.index,
+		const item = h("div.tree-cell", { role: "treeitem", "aria-level": node.level,
+			"aria-expanded": open, "aria-selected": String(node === this.node), "aria-posinset": node.index,
 			"aria-setsize": node.size, style: { "--level": Math.min(node.level - 1, 24) },
 			"aria-label": `${named(span.service, "no service")} ${named(span.name)}`,
 			"aria-description": duration(span.duration_ns) +
-				(span.profile_id ? `, ${duration(span.cpu_ns)} CPU` : "") +
+				(isDrawn(span) ? `, ${cpuTime(span, " CPU")}` : "") +
 				(failed ? ", error" : ""),
 			tabindex: node === this.focus ? "0" : "-1", title: `${span.service} ${span.name}` },
 		h("span", { class: `twisty ${open === null ? "" : open === "true" ? "open" : "shut"}` }),
@@ -190,7 +202,7 @@ export class View {
 		h("span.label", node.parent?.span.service === span.service
 			? h("span.name", named(span.name)) : who(span.service, span.name).slice(1)),
 		failed && h("span.badge.bad.failed"));
-		// What is beside the item is in its description, too.
+		// aria-description repeats what is hidden here.
 		return h("div.span-row", { role: "none", dataset: { key: node.key } }, item,
 			h("span.time-cell", { "aria-hidden": "true" },
 				h("i.bar", { style: { ...color, left: `${left}%`, width: `max(3px, ${wide}%)` } }),
@@ -203,11 +215,13 @@ export class View {
 	}
 
 	cpu(span) {
-		if (!span.profile_id) return muted(span.decision === "waiting" ? "waits" : "");
+		if (!isDrawn(span)) return muted(span.decision === "waiting" ? "waits" : "");
+		const wall = wallOnly(span);
 		return h("a", { href: link("trace", { span: span.span_id }, this.id), tabindex: "-1",
-			class: "cpu-link",
+			class: `cpu-link ${wall ? "wall" : ""}`, title: wall && cpuTime(span),
 			style: { "--part": span.cpu_ns / this.mostCpu },
-			text: span.cpu_ns ? duration(span.cpu_ns) : plural(span.samples, "sample") });
+			text: wall ? `${duration(span.wall_ns)} wall` : span.cpu_ns ? duration(span.cpu_ns)
+				: span.reason === "inherited" ? "of its root" : plural(span.samples, "sample") });
 	}
 
 	nodeOf(target) {
@@ -237,7 +251,7 @@ export class View {
 		note(link("trace", { span: this.chosen }, this.id));
 		this.paint();
 		this.showChosen();
-		announce(`${named(node.span.service)} ${named(node.span.name)} is shown`);
+		announce(`Showing ${named(node.span.service)} ${named(node.span.name)}`);
 		if (then === "graph") this.details.scrollIntoView({ block: "nearest" });
 	}
 
@@ -269,7 +283,8 @@ export class View {
 	}
 
 	showChosen() {
-		const { span } = this.node;
+		const { span, shared } = this.node;
+		this.source = { span: span.span_id, service: shared && span.service || "" };
 		const state = JSON.stringify(span);
 		if (state === this.detailed) return;
 		this.detailed = state;
@@ -278,33 +293,43 @@ export class View {
 		fill(this.details, h("h2", who(span.service, span.name)),
 		this.facts(span), this.decision(span), graph, this.attributes(span), this.events(span),
 			this.links(span));
-		if (span.profile_id) this.flame(graph, span);
+		if (isDrawn(span)) this.flame(graph, span);
 	}
 
 	facts(span) {
-		return facts(["Duration", duration(span.duration_ns)], ["After", duration(this.offset(span))],
-			["Kind", (span.kind ?? "").toLowerCase()],
-			["CPU", span.samples > 0
-				&& `${duration(span.cpu_ns)}, ${percent(span.cpu_ns / (span.duration_ns || 1))}`],
+		return facts(["Duration", duration(span.duration_ns)],
+			["Starts after", duration(this.offset(span))], ["Kind", (span.kind ?? "").toLowerCase()],
+			["CPU", span.samples > 0 && (wallOnly(span) ? cpuTime(span)
+				: `${duration(span.cpu_ns)}, ${percent(span.cpu_ns / (span.duration_ns || 1))}`)],
 			["Samples", span.samples > 0 && count(span.samples)], ["Status", span.status?.message],
 			["Span id", [code(span.span_id), " ", copyButton(span.span_id, "Copy the span id")]]);
 	}
 
 	decision(span) {
 		const words = { linked: "linked", not_linked: "not linked", as_came: span.reason
-			? "left as it came" : "did not wait", waiting: "waits for samples" };
-		const state = span.profile_id ? "linked" : words[span.decision] ?? "not linked";
+			? "forwarded unchanged" : "did not wait", waiting: "waits for samples" };
+		const inherited = span.reason === "inherited";
+		const linked = isLinked(span);
+		const state = inherited ? "linked by its local root" : words[span.decision] ?? "not linked";
 		return h("p.decision",
-			h("span", { class: `badge ${span.profile_id ? "good" : ""}`, text: state }),
-			span.reason && !span.profile_id ? ` ${word(span.reason)} ` : " ",
-			anchor(link("why", { id: span.span_id }), "Why?"),
-			span.profile_id && anchor(link("flame", { span: span.span_id }), "Larger"),
-			span.profile_id && anchor(link("flame", { span: span.span_id, vs: "route" }),
-				"Against its route's mean"));
+			h("span", { class: `badge ${linked ? "good" : ""}`, text: state }),
+			span.reason && !linked ? ` ${word(span.reason)} ` : " ",
+			anchor(link("why", { id: span.span_id, service: this.source.service }), "Why?"),
+			isDrawn(span) && anchor(link("flame", this.source), "Larger"),
+			isDrawn(span) && !inherited && anchor(link("flame", { ...this.source, vs: "route" }),
+				"Against its route's mean"), inherited && this.owner(span));
+	}
+
+	/* Whose flame graph a child shows. */
+	owner({ profile_id }) {
+		const root = this.spans.find((each) => each.span_id === profile_id);
+		return para("This flame graph is that of its local root, ", root
+			? anchor(link("trace", { span: profile_id }, this.id), named(root.name)) : code(profile_id),
+		": what the whole of it did.");
 	}
 
 	flame(host, span) {
-		this.panel = new FlamePanel(host, { source: { span: span.span_id }, state: this.panelState,
+		this.panel = new FlamePanel(host, { source: this.source, state: this.panelState,
 			compact: true,
 			changed: (state) => { this.panelState = { up: state.up, show: state.show, q: state.q }; },
 			label: `Flame graph of ${named(span.name)}`, signal: this.scope.signal });
@@ -313,7 +338,11 @@ export class View {
 	attributes(span) {
 		return [["Attributes", span.attributes], ["Resource", span.resource]].map(([heading, all]) => {
 			const entries = Object.entries(all ?? {});
-			return entries.length > 0 && h("div", h("h3", heading), pairs(entries));
+			const early = [["cpu_time_ns", "cpu_ns"], ["samples", "samples"]].some(([name, now]) =>
+				Number(all?.[`pyroscope.profile.${name}`] ?? span[now]) !== span[now]);
+			return entries.length > 0 && h("div", h("h3", heading), pairs(entries), early
+				&& para(muted("The pyroscope.profile numbers are those known when the span was sent; more "
+					+ "samples have arrived since.")));
 		});
 	}
 

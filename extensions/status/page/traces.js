@@ -1,8 +1,9 @@
-/* The view of all traces that are kept: search, order, live list. */
+/* The live list of traces, with search and order. */
 import { connection, get, poll } from "./api.js";
 import { announce, fill, h, segmented, select } from "./dom.js";
-import { ago, at, count, duration, isDuration, named, plural } from "./format.js";
-import { anchor, button, failure, notice, para, who } from "./parts.js";
+import { ago, at, between, count, cpuTime, duration, isDuration, plural,
+	word } from "./format.js";
+import { anchor, button, choices, failure, notice, para, SAMPLES, who } from "./parts.js";
 import { go, link, note } from "./route.js";
 import { Rows } from "./rows.js";
 import { firstSteps } from "./start.js";
@@ -14,31 +15,37 @@ const SORTS = [["latest", "Latest"], ["cpu", "Most CPU"], ["duration", "Longest"
 export const title = () => "Traces";
 
 /**
- * What a search means, as queries whose answers are joined: ids, and a part of a name, of a
- * service, or of both.
- * @param {string[]} services those that exist
+ * Turns a search for ids or a part of a name, a service or both into queries whose responses are
+ * merged.
+ * @param services those that exist
  */
 function queries(params, services) {
 	const base = { service: params.service, linked: params.linked, min_duration: params.min_duration,
 		min_cpu: params.min_cpu, sort: params.sort };
 	const free = [];
-	for (const word of (params.q ?? "").trim().split(/\s+/).filter(Boolean)) {
-		const id = /^(?:00-)?([0-9a-f]{32})(?:-[0-9a-f]{16}-[0-9a-f]{2})?$/i.exec(word);
+	let prefix = null; // of a trace id, or a word
+	for (const part of (params.q ?? "").trim().split(/\s+/).filter(Boolean)) {
+		const id = /^(?:00-)?([0-9a-f]{32})(?:-[0-9a-f]{16}-[0-9a-f]{2})?$/i.exec(part);
 		if (id) base.trace_id = id[1].toLowerCase();
-		else if (/^[0-9a-f]{16}$/i.test(word)) base.span_id = word.toLowerCase();
-		else free.push(word);
+		else if (/^[0-9a-f]{16}$/i.test(part)) base.span_id = part.toLowerCase();
+		else if (/^[0-9a-f]{8,31}$/i.test(part)) {
+			prefix = part.toLowerCase();
+			free.push(part);
+		}
+		else free.push(part);
 	}
 	if (free.length === 0) return [base];
 	const text = free.join(" ");
 	const within = (part) => (base.service ? [] : services.filter(
 		(service) => service.toLowerCase().includes(part.toLowerCase())).slice(0, 5));
 	return [{ ...base, name: containing(text) },
+		...(prefix && free.length === 1 ? [{ ...base, trace_id: prefix }] : []),
 		...within(text).map((service) => ({ ...base, service })),
 		...(free.length > 1 ? within(free[0]) : []).map(
 			(service) => ({ ...base, service, name: containing(free.slice(1).join(" ")) }))];
 }
 
-/* A pattern of the server for names that have a text in them, in capitals or not. */
+/* A pattern of the API for names that contain a text, in any case. */
 function containing(text) {
 	const each = (c) => (/[a-z]/i.test(c) ? `[${c.toLowerCase()}${c.toUpperCase()}]`
 		: c.replace(/[\\[\]*?]/, "\\$&"));
@@ -48,13 +55,10 @@ function containing(text) {
 function joined(answers, sort) {
 	const rows = new Map();
 	for (const { traces } of answers) for (const row of traces) rows.set(rowKey(row), row);
-	const by = {
-		cpu: (a, b) => b.cpu_ns - a.cpu_ns,
-		duration: (a, b) => b.duration_ns - a.duration_ns,
-		latest: (a, b) => (BigInt(b.start_unix_nano) > BigInt(a.start_unix_nano) ? 1 : -1),
-	};
+	const key = { cpu: "cpu_ns", duration: "duration_ns" }[sort];
 	const all = [...rows.values()];
-	return answers.length > 1 ? all.sort(by[sort ?? "latest"]) : all;
+	return answers.length === 1 ? all : all.sort((a, b) => (key ? b[key] - a[key]
+		: between(a.start_unix_nano, b.start_unix_nano)));
 }
 
 const rowKey = (row) => `${row.trace_id} ${row.service}`;
@@ -72,7 +76,6 @@ export class View {
 		signal.addEventListener("abort", () => clearInterval(this.clock));
 	}
 
-	/** Another address of this view. */
 	update(route) {
 		this.params = route.params;
 		this.search.value = this.params.q ?? "";
@@ -80,9 +83,9 @@ export class View {
 	}
 
 	build() {
-		this.search = h("input", { type: "search", role: "searchbox", value: this.params.q ?? "",
+		this.search = h("input", { type: "search", value: this.params.q ?? "",
 			autocomplete: "off", spellcheck: "false", "aria-label": "Search traces",
-			placeholder: "Trace id, span id, service or name", oninput: () => this.typed() });
+			placeholder: "Trace id, span id, service or span name", oninput: () => this.typed() });
 		const form = h("form.search", { role: "search", onsubmit: (e) => this.enter(e) },
 			this.search);
 		this.sort = segmented("Order", SORTS, this.params.sort ?? "latest",
@@ -91,11 +94,12 @@ export class View {
 		this.status = h("p.muted");
 		this.news = button("", () => this.showNew(), { class: "news", hidden: true });
 		this.filters = h("div.filters");
-		this.host = h("div", { role: "rowgroup", class: "rows" });
-		this.table = h("div", { role: "table", class: "table traces", "aria-label": "Traces" },
-			h("div", { role: "rowgroup" }, h("div", { role: "row", class: "row head" },
+		this.host = h("div.rows", { role: "rowgroup", onkeydown: (event) => this.key(event) });
+		this.table = h("div.table.traces", { role: "table", "aria-label": "Traces" },
+			h("div", { role: "rowgroup" }, h("div.row.head", { role: "row" },
 				["Trace", "Duration", "CPU", "Samples", "Spans", "Flame graph"].map(
-					(text) => h("span", { role: "columnheader", text })))),
+					(text) => h("span", { role: "columnheader", text,
+						title: text === "Samples" && SAMPLES })))),
 			this.host);
 		this.empty = h("div");
 		fill(this.root, h("h1.unseen", "Traces"),
@@ -104,7 +108,6 @@ export class View {
 		this.list = new Rows(this.host, { key: rowKey, render: (row) => this.row(row),
 			whole: 100, signal: this.signal,
 			reached: (last) => last >= this.rows.length - 20 && this.more() });
-		this.host.addEventListener("keydown", (event) => this.key(event));
 		this.showPause();
 		this.showFilters();
 	}
@@ -116,24 +119,24 @@ export class View {
 
 	showFilters() {
 		const p = this.params;
+		const hint = h("span", { role: "alert", id: "hint" });
 		const least = (label, key, example) => {
-			const input = h("input", { type: "text", value: p[key] ?? "", placeholder: example, size: 6,
+			const input = h("input", { value: p[key] ?? "", placeholder: example, size: 6,
+				"aria-describedby": "hint",
 				onchange: () => {
+					input.value = input.value.replace(/\s+/g, "");
 					const wrong = input.value !== "" && !isDuration(input.value);
 					input.setAttribute("aria-invalid", String(wrong));
-					if (wrong) announce(`${label}: write a time such as ${example}`);
-					else this.change(key, input.value);
+					hint.textContent = wrong ? `${label}: write a unit, such as ${example}` : "";
+					if (!wrong) this.change(key, input.value);
 				} });
 			return h("label.field", h("span", label), input);
 		};
-		const known = new Set(this.services);
-		if (p.service) known.add(p.service);
 		fill(this.filters,
-			select("Service", [["", "all"], ...[...known].sort().map((name) => [name, named(name)])],
-				p.service ?? "", (value) => this.change("service", value)),
+			select("Service", choices([["", "all"]], this.services, p.service), p.service ?? "", (value) => this.change("service", value)),
 			select("Spans", [["", "all"], ["true", "linked"], ["false", "not linked"]], p.linked ?? "",
 				(value) => this.change("linked", value)),
-			least("Duration from", "min_duration", "10ms"), least("CPU from", "min_cpu", "5ms"));
+			least("Duration from", "min_duration", "10ms"), least("CPU from", "min_cpu", "5ms"), hint);
 	}
 
 	async names() {
@@ -181,7 +184,7 @@ export class View {
 		if (!this.paused) this.now();
 	}
 
-	/** Whether somebody reads further down, whose rows must not move. */
+	/** Whether somebody reads further down: rows must not move. */
 	reading() {
 		return scrollY > 200 || this.host.contains(document.activeElement);
 	}
@@ -194,7 +197,7 @@ export class View {
 			(query) => get("/api/traces", { ...query, limit: PAGE }, this.signal)));
 		if (generation !== this.generation) return;
 		const rows = joined(answers, this.params.sort);
-		this.kept = answers[0].kept;
+		Object.assign(this, { kept: answers[0].kept, keep: answers[0].keep });
 		if (anew || this.rows.length === 0 || !this.reading()) this.show(rows, answers);
 		else this.hold(rows);
 	}
@@ -206,7 +209,7 @@ export class View {
 		this.paint();
 	}
 
-	/* Rows that are shown get their new figures; new rows wait for a click. */
+	/* Updates the rows that are shown; new ones wait for a click. */
 	hold(rows) {
 		const fresh = new Map(rows.map((row) => [rowKey(row), row]));
 		const shown = new Set(this.rows.map(rowKey));
@@ -254,8 +257,13 @@ export class View {
 			: connection.waiting > 0 ? "waits" : "start";
 		if (empty !== this.state) fill(this.empty, empty && this.nothing(empty));
 		this.state = empty;
-		this.status.textContent = this.rows.length === 0 ? ""
-			: `${count(this.rows.length)}${this.next ? "+" : ""} shown, ${count(this.kept)} kept`;
+		const { whole_since_unix_nano: since, skipped_requests: skipped } = this.keep ?? {};
+		this.status.textContent = this.rows.length === 0 ? "" : [
+			`${count(this.rows.length)}${this.next ? "+" : ""} shown, ${count(this.kept)} kept`,
+			since && `traces before ${at(since).slice(0, 8)} are evicted or incomplete, raise keep_mib ` +
+				"of the status extension to keep more",
+			skipped > 0 && `${plural(skipped, "request")} skipped to save CPU time`,
+		].filter(Boolean).join("; ");
 		this.list.set(this.rows);
 	}
 
@@ -263,13 +271,13 @@ export class View {
 		if (state === "start") return firstSteps();
 		if (state === "none") {
 			return notice("", "No trace matches",
-				para("Traces are kept, but none is as the search and the fields above say."),
+				para("Traces are kept, but none matches the search and the fields above. The search takes ids, 8 or "
+					+ "more digits of a trace id, and parts of the names of services and spans."),
 				button("Clear the search", () => go(link("traces"))));
 		}
-		return notice("", "Spans have come, and wait for their profile",
-			para(`${plural(connection.waiting, "span waits", "spans wait")} for the samples of their time. `,
-				"They are listed with the next upload of their profiler, or 45 s after the first of a ",
-				"service without one (Node.js: 75 s)."),
+		return notice("", "Spans have arrived and wait for their profile",
+			para(`${plural(connection.waiting, "span waits", "spans wait")} for a profile. They are listed `,
+				"when it arrives; without a profiler, 45 s after the service's first span (Node.js: 75 s)."),
 			para(anchor(link("pipeline"), "What passes meanwhile")));
 	}
 
@@ -286,17 +294,19 @@ export class View {
 		const cell = (label, text, kind, share) => h("span", { role: "cell", class: `number ${kind}`,
 			dataset: { label },
 			style: { "--part": share }, text });
-		return h("div", { role: "row", class: "row", "aria-rowindex": "0" },
-			h("span", { role: "cell", class: "what" },
-				h("a", { href: link("trace", {}, row.trace_id), class: "stretched" },
-					who(row.service, row.name)),
+		const rootless = row.root_seen === false;
+		return h("div.row", { role: "row", "aria-rowindex": "0" },
+			h("span.what", { role: "cell" },
+				h("a", { href: link("trace", {}, row.trace_id), class: "stretched",
+					title: rootless ? "Its local root, the first span of the trace in this process, " +
+						"has not arrived." : `${row.service} ${row.name}` },
+					who(row.service, row.name), rootless && h("span.muted", " root not here yet")),
 				h("time.muted", { dataset: { at: row.start_unix_nano }, text: ago(row.start_unix_nano),
 					title: at(row.start_unix_nano) })),
 			cell("Duration", duration(row.duration_ns), "measure", row.duration_ns / this.longest),
-			cell("CPU", row.cpu_ns ? duration(row.cpu_ns) : "–", "measure cpu",
-				row.cpu_ns / this.costliest),
+			cell("CPU", cpuTime(row), row.cpu_ns ? "measure cpu" : "", row.cpu_ns / this.costliest),
 			cell("Samples", count(row.samples), "few"), cell("Spans", count(row.spans), "few"),
-			h("span", { role: "cell", class: "link" }, this.linkState(row)));
+			h("span.link", { role: "cell" }, this.linkState(row)));
 	}
 
 	linkState(row) {
@@ -304,7 +314,8 @@ export class View {
 			return anchor(link("flame", { trace: row.trace_id }), "linked",
 				{ class: "badge good", "aria-label": "linked: flame graph of the trace" });
 		}
-		return anchor(link("why", { id: row.root_span_id }), row.why ?? "not linked",
+		return anchor(link("why", { id: row.root_span_id }),
+			row.reason ? word(row.reason) : row.why ?? "not linked",
 			{ class: "reason", title: row.why ?? "Why it has no flame graph" });
 	}
 

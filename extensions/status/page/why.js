@@ -1,9 +1,9 @@
-/* Why a span has a flame graph or not: of one span, and by service over time. */
-import { get, poll } from "./api.js";
+/* Explains why a span has a flame graph or not, and shows reasons by service over time. */
+import { get, poll, upTo } from "./api.js";
 import { columns, fitted, round } from "./chart.js";
 import { announce, fill, h, s } from "./dom.js";
-import { between, count, dateTime, duration, hue, millis, named, percent, plural, profileType,
-	word } from "./format.js";
+import { ago, between, count, cpuTime, dateTime, duration, hue, millis, named, percent, plural,
+	profileType, word } from "./format.js";
 import { anchor, code, facts, failure, notice, number, para, renewed, swatch, table,
 	who } from "./parts.js";
 import { link, note } from "./route.js";
@@ -11,7 +11,7 @@ import { firstSteps } from "./start.js";
 
 export const title = ({ params }) => (params.id ? `Why: span ${params.id}` : "Why");
 
-/** The span id in what was typed or pasted: an id, or a traceparent; null if there is none. */
+/** Finds the span id in an id or a traceparent; null: there is none. */
 function spanIdOf(text) {
 	const parent = /(?:^|[^0-9a-f])[0-9a-f]{2}-[0-9a-f]{32}-([0-9a-f]{16})-[0-9a-f]{2}/i.exec(text);
 	if (parent) return parent[1].toLowerCase();
@@ -22,13 +22,13 @@ function spanIdOf(text) {
 const COLUMNS = 24; // of a chart, at least
 
 const HEADINGS = { linked: "It has a flame graph", not_linked: "It has no flame graph",
-	as_came: "It left as it came", waiting: "It waits for its samples",
-		unknown: "This span is not known" };
+	as_came: "It was forwarded unchanged", waiting: "It waits for its samples",
+	unknown: "This span is not known" };
 
 export class View {
 	constructor(root, route, signal) {
-		Object.assign(this, { root, signal });
-		this.input = h("input", { type: "text", id: "why-id", spellcheck: "false", autocomplete: "off",
+		Object.assign(this, { root, signal, params: route.params });
+		this.input = h("input", { id: "why-id", spellcheck: "false", autocomplete: "off",
 			value: route.params.id ?? "", placeholder: "b7ad6b7169203331, or 00-…-b7ad6b7169203331-01",
 			oninput: () => spanIdOf(this.input.value) && this.ask() });
 		this.answer = h("div", { "aria-live": "polite" });
@@ -37,7 +37,7 @@ export class View {
 			h("form.search", { onsubmit: (event) => { event.preventDefault(); this.ask(); } },
 				h("label", { for: "why-id", text: "Span id or traceparent" }),
 				h("div.bar", this.input,
-					h("button", { type: "submit", class: "primary", text: "Explain" }))),
+					h("button.primary", { type: "submit", text: "Explain" }))),
 			this.answer, h("h2", "By service"), this.services);
 		if (route.params.id) this.ask();
 		poll(() => this.load(), 5000, signal, (problem) => {
@@ -46,6 +46,7 @@ export class View {
 	}
 
 	update(route) {
+		this.params = route.params;
 		if (this.input.value !== (route.params.id ?? "")) this.input.value = route.params.id ?? "";
 		if (this.input.value) this.ask();
 		else fill(this.answer);
@@ -58,15 +59,20 @@ export class View {
 		this.signal.addEventListener("abort", () => question.abort());
 		if (!id) {
 			this.input.setAttribute("aria-invalid", "true");
-			fill(this.answer, notice("error", "This is no span id",
-				para("A span id has 16 hex digits. A traceparent has it, too: 00-trace-span-01.")));
+			const [trace] = /\b[0-9a-f]{32}\b/i.exec(this.input.value) ?? [];
+			fill(this.answer, trace ? notice("error", "This is a trace id", para(
+				anchor(link("trace", {}, trace.toLowerCase()), "Open the trace"),
+				", and choose one of its spans.")) : notice("error", "This is not a span id",
+				para("A span id has 16 hex digits. It is the third part of a traceparent.")));
 			return;
 		}
 		this.input.removeAttribute("aria-invalid");
-		note(link("why", { id: this.input.value.trim() }));
+		const { id: asked, service, trace_id } = this.params;
+		const which = spanIdOf(asked ?? "") === id ? { service, trace_id } : {};
+		note(link("why", { id: this.input.value.trim(), ...which }));
 		let before = "";
 		poll(async () => {
-			const span = await get(`/api/spans/${id}`, {}, question.signal);
+			const span = await get(`/api/spans/${id}`, which, question.signal);
 			const text = JSON.stringify(span);
 			if (text === before) return;
 			before = text;
@@ -91,6 +97,9 @@ export class View {
 				span.trace_id && anchor(link("trace", { span: span.span_id }, span.trace_id), "Its trace"),
 				span.decision === "linked" && anchor(link("flame", { span: span.span_id }),
 					"Its flame graph")),
+			(span.same_id ?? []).length > 0 && para("Spans of this id are also in ",
+				span.same_id.flatMap((each) => [h("a", { href: link("why", { id: span.span_id,
+					service: each.service, trace_id: each.trace_id }) }, who(each.service, each.name)), " "])),
 			span.start_unix_nano && view, this.facts(span), windows.length > 0 && windowTable(windows)));
 		if (span.start_unix_nano) fitted(view, this.signal,
 			(width) => fill(view, timeline(span, windows, width)));
@@ -102,40 +111,77 @@ export class View {
 		return facts(["Reason", span.reason && word(span.reason)], ["Ended", end && dateTime(end)],
 			["Decided", decided && dateTime(decided)],
 			["After its end", end && decided && duration(between(end, decided))],
-				["Profile id", span.profile_id]);
+			["Profile id", span.profile_id], ["CPU", span.samples > 0 && cpuTime(span)],
+			["Samples", span.samples > 0 && count(span.samples)]);
 	}
 
 	async load() {
-		const { services } = await get("/api/services", {}, this.signal);
-		const text = JSON.stringify(services);
+		const [{ services }, { components }] = await Promise.all(["/api/services",
+			"/api/pipelines"].map((path) => get(path, {}, this.signal)));
+		const lost = losses(components);
+		const text = JSON.stringify([services, lost]);
 		if (text === this.text || this.services.contains(document.activeElement)) return;
 		this.text = text;
 		renewed(this);
 		if (services.length === 0) fill(this.services, firstSteps());
-		else fill(this.services, services.map((service) => this.service(service)));
+		else fill(this.services, lost.length > 0 && notice("warn", "Requests and profiles were lost",
+			h("ul.plain", lost.map((each) => h("li", each)))),
+		services.map((service) => this.service(service, services)));
 	}
 
-	service(service) {
+	service(service, services) {
 		const all = service.linked + service.not_linked;
 		const chart = h("div");
 		const unmatched = service.profile_services_unmatched ?? [];
 		const card = h("article.card.service-card",
 			h("h3", swatch(service.service), named(service.service, "no service")),
-			para(`${count(service.linked)} of ${count(all)} spans judged were linked`,
+			para(`${count(service.linked)} of ${count(all)} decided spans linked`,
 				all > 0 && ` (${percent(service.linked / all)})`,
-				`, ${count(service.spans)} seen, ${duration(service.cpu_ns)} CPU`),
-			unmatched.length > 0 && mismatch(service.service, unmatched), chart, reasons(service));
+				`, ${count(service.spans)} seen, ${cpuTime(service, " CPU")}`),
+			unmatched.length > 0 && mismatch(service.service, unmatched),
+			profiles(service, services).map((each) => para(each)), chart, reasons(service));
 		if ((service.history ?? []).length > 0) history(chart, service, this.scope.signal);
 		return card;
 	}
 }
 
+/* What receivers refused, which may be profiles, and what backends refused of them. */
+function losses(components) {
+	return components.flatMap(({ id, kind, refusals, counters }) => {
+		if (kind === "receiver") {
+			return refusals.map((each) =>
+				`${id} refused ${plural(each.count, "request")}: ${word(each.cause)}`);
+		}
+		const lost = Math.max(...["send_failed", "dropped"].map(
+			(key) => counters?.[key]?.profile_samples ?? 0));
+		return kind === "exporter" && lost > 0
+			? [`The backend of ${id} did not get all profiles (${plural(lost, "sample")} lost): links to `
+				+ "these open nothing"] : [];
+	});
+}
+
+/* When the profiles of a service come, and whether their times are plausible. */
+function profiles({ service, profiles: of, has_spans, reasons: why }, services) {
+	const spansOf = services.filter((each) => each.profile_services_unmatched.includes(service));
+	const late = of.last_end_unix_nano ? between(of.last_end_unix_nano, of.last_unix_nano) : 0;
+	const far = of.out_of_reach_ns;
+	const wrong = `; it ended ${duration(late)} before it arrived: late, or the clock is wrong`;
+	return [of.last_unix_nano && `Last profile ${ago(of.last_unix_nano)}${late > 20e9 ? wrong : ""}.`,
+	spansOf.length > 0 && `Its samples name spans of ${spansOf.map((each) => each.service).join(", ")}.`,
+	of.linked_out_of_reach > 0 && `The profiles of ${plural(of.linked_out_of_reach, "linked span")} are `
+		+ `${duration(Math.abs(far))} ${far < 0 ? "before" : "after"} the span: Grafana asks for 30 s `
+		+ "around it and finds nothing. Set the clock.",
+	has_spans && !of.last_unix_nano && why.some((each) => each.reason === "not_profiled")
+		&& "Why no profile came is not known: there is no profiler, it cannot reach this process, its "
+		+ "profiles were refused, or its name is that of no span."].filter(Boolean);
+}
+
 function mismatch(service, names) {
 	return h("div.notice.warn", h("h4", "Names that do not match"),
-		para("Profiles come under ", names.flatMap((name) => [code(name), " "]),
-			"; spans have none of these names, but ", code(service), "."),
-		h("p.fix", h("strong", "What to do: "), "give the profiler the name of the spans: ",
-			code(`PYROSCOPE_APPLICATION_NAME=${service}`), ", or the SDK the profiler's: ",
+		para("Profiles are named ", names.flatMap((name) => [code(name), " "]),
+			", but spans ", code(service), "."),
+		h("p.fix", h("strong", "What to do: "), "give the profiler the name of the spans, ",
+			code(`PYROSCOPE_APPLICATION_NAME=${service}`), ", or the SDK the name of the profiles, ",
 			code(`OTEL_SERVICE_NAME=${names[0]}`), "."));
 }
 
@@ -147,7 +193,7 @@ function reasons(service) {
 			number(count(each.count)), each.text ?? "", each.fix ?? "–"]));
 }
 
-/* That no sample was taken is nothing to worry about. */
+/* A span without a sample is no problem: grey. */
 function tone(reason) {
 	return `var(--series-${reason === "no_sample" ? 0 : 2 + (hue(reason) % 6)})`;
 }
@@ -155,7 +201,8 @@ function tone(reason) {
 function history(host, { service, history: steps }, signal) {
 	const begins = steps.map((each) => millis(each.from_unix_nano));
 	const step = millis(steps[0].to_unix_nano) - begins[0];
-	const length = Math.max(COLUMNS, Math.round((begins.at(-1) - begins[0]) / step) + 1);
+	const length = Math.max(upTo(COLUMNS, begins.at(-1), step),
+		Math.round((begins.at(-1) - begins[0]) / step) + 1);
 	const times = Array.from({ length }, (_, i) => begins.at(-1) - (length - 1 - i) * step);
 	const values = (of) => {
 		const at = new Map(steps.map((each, i) => [begins[i], of(each)]));
@@ -170,19 +217,18 @@ function history(host, { service, history: steps }, signal) {
 
 function windowTable(windows) {
 	return h("details", h("summary", `${plural(windows.length, "window")} as a table`),
-		table("Windows", ["Type", "From", "To", "Arrived", "Late", "Its samples"],
+		table("Windows", ["Type", "From", "To", "Arrived", "Late", "Samples of the span"],
 			windows.map((each) => [
 			profileType(each.type), dateTime(each.from_unix_nano), dateTime(each.to_unix_nano),
 				dateTime(each.arrived_unix_nano),
 			number(duration(Math.max(0, between(each.to_unix_nano, each.arrived_unix_nano)))),
-				each.holds_samples ? "yes" : "no"])));
+				each.holds_samples === null ? "unknown" : each.holds_samples ? "yes" : "no"])));
 }
 
-/* Rows of windows that do not overlap, their way here included. */
+/* Distributes windows over rows without overlap. */
 function lanes(windows) {
 	const out = [];
-	for (const window of windows.toSorted((a,
-		b) => (BigInt(a.from_unix_nano) < BigInt(b.from_unix_nano) ? -1 : 1))) {
+	for (const window of windows.toSorted((a, b) => between(b.from_unix_nano, a.from_unix_nano))) {
 		const fits = out.find((lane) => lane.type === window.type &&
 			BigInt(lane.list.at(-1).to_unix_nano) <= BigInt(window.from_unix_nano) + 1000000n);
 		if (fits) fits.list.push(window);
@@ -192,8 +238,8 @@ function lanes(windows) {
 }
 
 /*
- * The picture of windows, lateness and decision: the span above, a row for each sequence of
- * windows with the arrival of each, and the decision as a line through all.
+ * Draws the span, below it the windows with the arrival of each, and the decision as a line
+ * through all.
  */
 function timeline(span, windows, width) {
 	const end = span.end_unix_nano ?? span.start_unix_nano;
@@ -225,7 +271,7 @@ function timeline(span, windows, width) {
 	for (let t = Math.ceil(low / step) * step; t <= high; t += step) {
 		out.append(s("text.axis", { x: left + 8 + ((t - low) / (high - low)) * (width - left - 60),
 			y: height - 8, "text-anchor": "middle",
-			text: t === 0 ? "its end" : `${t > 0 ? "+" : ""}${duration(t)}` }));
+			text: t === 0 ? "span end" : `${t > 0 ? "+" : ""}${duration(t)}` }));
 	}
 	return out;
 }
@@ -243,6 +289,6 @@ function lanePicture({ type, list }, y, x, name) {
 }
 
 function summary(span, windows) {
-	const has = windows.filter((each) => each.holds_samples).length;
+	const has = windows.filter((each) => each.holds_samples === true).length;
 	return `${count(windows.length)} profile windows, ${count(has)} with samples of the span`;
 }

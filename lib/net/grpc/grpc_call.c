@@ -319,6 +319,11 @@ const char *grpc_call_metadata(const struct grpc_call *call, const char *name)
     return NULL;
 }
 
+struct view grpc_call_metadata_all(const struct grpc_call *call)
+{
+    return bytes_view(&call->head);
+}
+
 const struct peer *grpc_call_peer(const struct grpc_call *call)
 {
     return &call->peer;

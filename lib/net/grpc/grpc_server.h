@@ -72,6 +72,8 @@ void grpc_server_close(struct grpc_server *server, uint64_t deadline_mono_ns);
 
 /* Properties of a call; valid until it is answered, even if its stream or connection has ended. */
 const char *grpc_call_path(const struct grpc_call *call);
+/* All of it: "name\0value\0" each. */
+struct view grpc_call_metadata_all(const struct grpc_call *call);
 const char *grpc_call_metadata(const struct grpc_call *call, const char *name); /* NULL: absent */
 const struct peer *grpc_call_peer(const struct grpc_call *call);
 

@@ -460,7 +460,9 @@ static void explain_grpc(const struct dial *dial, const struct http_reply *reply
     }
 }
 
-bool dial_explain(const struct dial *dial, const struct http_reply *reply, char *text, size_t size)
+/* True: the backend would accept data, and text is "". False: text describes the problem. */
+static bool dial_explain(const struct dial *dial, const struct http_reply *reply, char *text,
+                         size_t size)
 {
     struct sentence out = {.text = text, .size = size};
     *text = '\0';

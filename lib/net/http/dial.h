@@ -18,11 +18,8 @@ struct dial {
     const struct client_settings *client;
 };
 
-/* True: the backend would accept data, and text is "". False: text describes the problem. */
-bool dial_explain(const struct dial *dial, const struct http_reply *reply, char *text, size_t size);
-
-/* As dial_explain, for a post that may not have been made (posted false: no memory); releases the
- * reply if it was. */
+/* True: the backend would accept data, and text is "". False: text describes the problem. posted
+ * false: the post was not made, for lack of memory; else the reply is released. */
 bool dial_conclude(const struct dial *dial, bool posted, struct http_reply *reply, char *text,
                    size_t size);
 

@@ -1,7 +1,7 @@
 #include "lib/net/http/h2_session.h"
 
 #include "lib/base/clock.h"
-#include "lib/net/h2/h2_gather.h"
+#include "lib/net/h2/h2_ends.h"
 
 #include <nghttp2/nghttp2.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@ struct h2_session {
     nghttp2_session *session;
     int32_t stream; /* of the current call; 0: none yet */
     struct pieces_reader unsent;
-    size_t left; /* bytes left of it */
+    size_t left;              /* bytes left of it */
+    struct h2_output *output; /* where they go */
     struct http_reply *reply;
     enum h2_state state;
     uint32_t reason;
@@ -69,6 +70,21 @@ static int on_stream_close(nghttp2_session *nghttp2, int32_t stream, uint32_t er
 
 /* ---- lifecycle ---- */
 
+/* The body stays where it is: its frames become runs of the output. */
+static int send_data(nghttp2_session *nghttp2, nghttp2_frame *frame, const uint8_t *head,
+                     size_t size, nghttp2_data_source *source, void *ctx)
+{
+    struct h2_session *session = ctx;
+    (void)nghttp2, (void)frame, (void)source;
+    h2_output_copy(session->output, (struct view){head, H2_FRAME_HEAD});
+    while (size > 0) {
+        struct view run = pieces_next(&session->unsent, size);
+        h2_output_borrow(session->output, run);
+        size -= run.size;
+    }
+    return 0;
+}
+
 static nghttp2_session *new_nghttp2(struct h2_session *session)
 {
     nghttp2_session_callbacks *to;
@@ -79,6 +95,7 @@ static nghttp2_session *new_nghttp2(struct h2_session *session)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(to, on_data);
     nghttp2_session_callbacks_set_on_frame_recv_callback(to, on_frame);
     nghttp2_session_callbacks_set_on_stream_close_callback(to, on_stream_close);
+    nghttp2_session_callbacks_set_send_data_callback(to, send_data);
     if (nghttp2_session_client_new(&made, to, session) != 0)
         made = NULL;
     nghttp2_session_callbacks_del(to);
@@ -116,18 +133,19 @@ bool h2_session_usable(const struct h2_session *session)
 
 /* ---- a call ---- */
 
-static ssize_t h2_session_read_body(nghttp2_session *nghttp2, int32_t stream, uint8_t *out,
-                                    size_t room, uint32_t *flags, nghttp2_data_source *source,
-                                    void *ctx)
+/* The size of the next frame. The session asks again for one that found no room. */
+static ssize_t size_of_data(nghttp2_session *nghttp2, int32_t stream, uint8_t *out, size_t room,
+                            uint32_t *flags, nghttp2_data_source *source, void *ctx)
 {
     struct h2_session *session = ctx;
-    (void)nghttp2, (void)source;
+    (void)nghttp2, (void)out, (void)source;
     if (stream != session->stream)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    size_t n = pieces_read(&session->unsent, out, room);
+    if (!h2_output_has_room(session->output))
+        return NGHTTP2_ERR_PAUSE;
+    size_t n = session->left < room ? session->left : room;
     session->left -= n;
-    if (session->left == 0)
-        *flags |= NGHTTP2_DATA_FLAG_EOF;
+    *flags |= NGHTTP2_DATA_FLAG_NO_COPY | (session->left == 0 ? NGHTTP2_DATA_FLAG_EOF : 0U);
     return (ssize_t)n;
 }
 
@@ -173,7 +191,7 @@ bool h2_session_begin(struct h2_session *session, const struct h2_request *reque
     nghttp2_nv fields[HEADERS_MAX] = {field(":method", "POST"), field(":scheme", request->scheme),
                                       field(":authority", request->authority),
                                       field(":path", request->path)};
-    nghttp2_data_provider provider = {.read_callback = h2_session_read_body};
+    nghttp2_data_provider provider = {.read_callback = size_of_data};
     for (size_t i = 0; i < request->header_count; i++) {
         const char *name = lower(request->headers[i].name, &room, &left);
         if (!name || count == HEADERS_MAX)
@@ -219,7 +237,17 @@ bool h2_session_receive(struct h2_session *session, struct view data)
     return nghttp2_session_mem_recv(session->session, data.data, data.size) >= 0;
 }
 
-ssize_t h2_session_gather(struct h2_session *session, uint8_t *out, size_t size)
+bool h2_session_output(struct h2_session *session, struct h2_output *output)
 {
-    return h2_gather(session->session, out, size);
+    const uint8_t *frame;
+    session->output = output;
+    while (h2_output_has_room(output)) {
+        ssize_t n = nghttp2_session_mem_send(session->session, &frame);
+        if (n < 0)
+            return false;
+        if (n == 0)
+            break;
+        h2_output_copy(output, (struct view){frame, (size_t)n});
+    }
+    return true;
 }

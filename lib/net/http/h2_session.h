@@ -7,9 +7,8 @@
 #ifndef LIB_NET_HTTP_H2_SESSION_H
 #define LIB_NET_HTTP_H2_SESSION_H
 
+#include "lib/net/h2/h2_output.h"
 #include "lib/net/http/http_reply.h"
-
-#include <sys/types.h>
 
 struct h2_session;
 
@@ -47,7 +46,8 @@ const char *h2_session_reason(const struct h2_session *session);
 /* Processes bytes from the peer. False: not HTTP/2, or no memory. */
 bool h2_session_receive(struct h2_session *session, struct view data);
 
-/* Copies output to out, of at least 32 KiB, and returns its size; 0: nothing now. -1: no memory. */
-ssize_t h2_session_gather(struct h2_session *session, uint8_t *out, size_t size);
+/* Appends the next output, while there is room; nothing: the session has none now. It borrows from
+ * the call's body. False: no memory. */
+bool h2_session_output(struct h2_session *session, struct h2_output *output);
 
 #endif

@@ -288,14 +288,14 @@ bool http_client_post(struct http_client *client, const char *url,
                       struct http_reply *reply)
 {
     return http_client_post_pieces(client, url, headers, header_count, (struct pieces){&body, 1},
-                                   reply);
+                                   VETO_NONE, reply);
 }
 
 bool http_client_post_pieces(struct http_client *client, const char *url,
                              const struct http_header *headers, size_t header_count,
-                             struct pieces body, struct http_reply *reply)
+                             struct pieces body, struct veto veto, struct http_reply *reply)
 {
-    const struct http_call call = {url, headers, header_count, body, .is_get = false};
+    const struct http_call call = {url, headers, header_count, body, .veto = veto};
     return exchange(client, &call, reply);
 }
 

@@ -9,6 +9,8 @@
 #include "lib/base/authenticator.h"
 #include "lib/base/bytes.h"
 #include "lib/base/pieces.h"
+#include "lib/base/verdict.h"
+#include "lib/base/veto.h"
 #include "lib/net/tls/tls_client.h"
 #include "lib/settings/key.h"
 
@@ -63,6 +65,7 @@ struct http_reply {
     struct bytes grpc_details; /* grpc-status-details-bin, base64-decoded */
     bool timed_out;
     bool unsendable; /* the URL or a header is invalid: retrying is useless */
+    bool withheld;   /* the call was vetoed */
     enum http_failure failure;
     int problem; /* errno; 0: unknown */
     char error[192];
@@ -80,14 +83,20 @@ struct http_client *http_client_new(const struct http_client_options *options, c
 bool http_client_post(struct http_client *client, const char *url,
                       const struct http_header *headers, size_t header_count, struct view body,
                       struct http_reply *reply);
-/* As http_client_post, for a body in several runs, which must exist until it returns. */
+/* As http_client_post, for a body in several runs, which must exist until it returns. The veto is
+ * asked for each time that a connection is ready, right before the request is written to it. If it
+ * is given, nothing is written, and reply->withheld is set. */
 bool http_client_post_pieces(struct http_client *client, const char *url,
                              const struct http_header *headers, size_t header_count,
-                             struct pieces body, struct http_reply *reply);
+                             struct pieces body, struct veto veto, struct http_reply *reply);
 /* Sends a GET; over HTTP/2 only with ALPN. */
 bool http_client_get(struct http_client *client, const char *url, const struct http_header *headers,
                      size_t header_count, struct http_reply *reply);
 void http_reply_release(struct http_reply *reply);
+
+/* The outcome of a POST without a response (status 0), with reply->error: REJECT if it cannot be
+ * sent, else RETRY; CAUSE_REVOKED if it was withheld. */
+struct outcome http_reply_failure(const struct http_reply *reply);
 
 /* Formats "HTTP 404 from http://host/path: words", with the target if it is a redirect that was not
  * followed. words may be "". */

@@ -22,7 +22,7 @@
 #define CATCH_UP                                                                                   \
     (2 * NS_PER_MS) /* while many connections were accepted or shut down but not handled yet */
 #define UNSEEN_MAX  64
-#define PAUSES_MAX  100 /* then those that never appear are forgotten */
+#define PAUSES_MAX  100 /* then those that have not been added are forgotten */
 #define PHASE_BITS  3
 #define LOOK        (300 * NS_PER_MS) /* between checks of connections that are not idle */
 #define QUIET       (150 * NS_PER_MS) /* after this, nothing is in transit through the library */
@@ -55,7 +55,7 @@ struct http_connections {
     struct http_connection open; /* ring, in order of age */
     unsigned count, shut;
     unsigned coming;              /* accepted but not added yet */
-    unsigned pauses;              /* in a row */
+    unsigned pauses;              /* in a row; looks for such connections count too */
     struct http_connection *gone; /* freed by the thread once no event can refer to them */
     bool refuse, closed, stop;
 };
@@ -316,10 +316,22 @@ static uint64_t visit(struct http_connections *all, struct http_connection *conn
     return connection->watched ? due : http_connections_least(again, due);
 }
 
+/* Under the mutex. When to look for connections that were accepted, but that a busy thread has not
+ * added yet: until then this thread does not see them. */
+static uint64_t look_for_new(struct http_connections *all, uint64_t now)
+{
+    if (!all->coming)
+        return TIME_NEVER;
+    if (++all->pauses > PAUSES_MAX)
+        all->coming = all->pauses = 0;
+    return later(now, look_after(all));
+}
+
 static void visit_all(struct http_connections *all)
 {
-    uint64_t now = now_ns(), next = TIME_NEVER, pause = look_after(all) / 8;
+    uint64_t now = now_ns(), next, pause = look_after(all) / 8;
     pthread_mutex_lock(&all->mutex);
+    next = look_for_new(all, now);
     for (struct http_connection *it = all->open.next; it != &all->open; it = it->next)
         next = http_connections_least(next, visit(all, it, now));
     pthread_mutex_unlock(&all->mutex);

@@ -316,6 +316,20 @@ enum MHD_Result http_exchange_request(void *cls, struct MHD_Connection *connecti
     return receive(request, connection, data, n);
 }
 
+/* Hides the query from the library, by ending the target at the '?'. The library would parse the
+ * parameters, which nobody here asks it for, into the connection's memory; where that is too small,
+ * 0.9 loses its error page and waits until the timeout, and no option turns the parsing off. The
+ * request has a copy of the whole target.
+ * uri is const in the callback's type, but the bytes are the library's own read buffer (what TLS
+ * decrypted, too), in which it then ends the path and decodes both parts in place. Only a byte of
+ * this request's line changes, so one pipelined behind it does not. */
+static void hide_query(const char *uri)
+{
+    const char *mark = strchr(uri, '?');
+    if (mark)
+        ((char *)(uintptr_t)mark)[1] = '\0';
+}
+
 void *http_exchange_uri(void *cls, const char *uri, struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
@@ -325,6 +339,7 @@ void *http_exchange_uri(void *cls, const char *uri, struct MHD_Connection *conne
         return NULL;
     peer->asked = true;
     struct http_request *request = http_request_new(cls, uri);
+    hide_query(uri);
     if (!request)
         return NULL;
     request->place = peer->place;

@@ -48,6 +48,24 @@ static int rewind_body(void *ctx, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_OK;
 }
 
+bool http_handle_withholds(struct http_handle *handle)
+{
+    bool vetoed = veto_is_given(handle->veto);
+    if (vetoed)
+        handle->reply->withheld = true;
+    return vetoed;
+}
+
+/* Called for each connection to which libcurl is about to write the request, and for those that it
+ * makes for http_handle_h2.c. */
+static int before_request(void *ctx, char *peer, char *own, int peer_port, int own_port)
+{
+    struct http_handle *handle = ctx;
+    (void)peer, (void)own, (void)peer_port, (void)own_port;
+    bool withheld = !handle->own_h2 && http_handle_withholds(handle);
+    return withheld ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
 static long milliseconds(uint64_t ns)
 {
     const uint64_t most = UINT64_C(24) * PATIENCE_MS;
@@ -194,6 +212,8 @@ struct http_handle *http_handle_new(const struct http_client_options *options,
     curl_easy_setopt(handle->easy, CURLOPT_SEEKDATA, handle);
     curl_easy_setopt(handle->easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(handle->easy, CURLOPT_WRITEDATA, handle);
+    curl_easy_setopt(handle->easy, CURLOPT_PREREQFUNCTION, before_request);
+    curl_easy_setopt(handle->easy, CURLOPT_PREREQDATA, handle);
     return handle;
 }
 
@@ -249,7 +269,8 @@ static void note_tls_name(struct http_handle *handle, const char *url)
     curl_url_cleanup(parts);
 }
 
-CURLcode http_handle_set_url(struct http_handle *handle, const char *url)
+/* Sets the URL, with the name that the server's certificate must have. */
+static CURLcode http_handle_set_url(struct http_handle *handle, const char *url)
 {
     const char *name = http_handle_name(handle, url);
     if (is_https(url))
@@ -401,6 +422,7 @@ bool http_handle_call(struct http_handle *handle, const struct http_call *call,
     if (is_https(call->url) && !late_has_tls(reply->error, sizeof reply->error))
         return false;
     handle->reply = reply;
+    handle->veto = call->veto;
     handle->problem[0] = handle->tls_problem[0] = '\0';
     handle->started = clock_mono(&clock_system);
     handle->deadline = timeout ? handle->started + timeout : TIME_NEVER;

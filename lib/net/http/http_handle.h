@@ -23,8 +23,9 @@ struct http_handle {
     CURL *easy;
     CURLM *multi;
     struct curl_slist *detour; /* to the URL's host, if libcurl is given another name */
-    struct http_reply *reply;  /* of the current call */
-    struct pieces body;        /* of the current call */
+    struct http_reply *reply;  /* of the current call, as the next two */
+    struct veto veto;
+    struct pieces body;
     struct pieces_reader unsent;
     uint64_t started; /* monotonic */
     uint64_t deadline;
@@ -36,9 +37,7 @@ struct http_handle {
     struct tls_mark mark;    /* of sessions that libcurl makes */
     char tls_name[256];      /* expected in their certificate */
     char tls_problem[192];   /* of theirs in the current call */
-    uint8_t *out;            /* output not yet sent */
-    size_t out_from;
-    size_t out_size;
+    struct h2_output out;    /* not yet sent */
 };
 
 struct http_call {
@@ -46,6 +45,7 @@ struct http_call {
     const struct http_header *headers; /* all, including the client's */
     size_t header_count;
     struct pieces body;
+    struct veto veto;
     bool is_get;
     uint64_t deadline; /* monotonic; 0: the options' timeout from now */
 };
@@ -57,10 +57,11 @@ void http_handle_free(struct http_handle *handle);
 /* Makes a call. True: a response was received; else reply->error is the reason. */
 bool http_handle_call(struct http_handle *handle, const struct http_call *call,
                       struct http_reply *reply);
-/* Sets the URL, with the name that the server's certificate must have. */
-CURLcode http_handle_set_url(struct http_handle *handle, const char *url);
 /* The name to use instead of the URL's host; NULL: none. */
 const char *http_handle_name(const struct http_handle *handle, const char *url);
+/* Whether the current call is vetoed; then notes it in the reply. To be called right before the
+ * request is written. */
+bool http_handle_withholds(struct http_handle *handle);
 /* Runs the prepared transfer to its end. */
 CURLcode http_handle_run(struct http_handle *handle);
 

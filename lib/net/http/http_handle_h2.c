@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 struct url_parts {
     char *scheme;
@@ -16,7 +18,7 @@ struct url_parts {
     const char *name; /* expected in the server's certificate */
 };
 
-enum { OUT_SIZE = 128 * 1024, IN_SIZE = 16 * 1024, PATIENCE_MS = 3600 * 1000 };
+enum { IN_SIZE = 16 * 1024, PATIENCE_MS = 3600 * 1000 };
 
 /* ---- the connection; libcurl makes it: names, unix sockets, timeouts. TLS is done here, because
  * libcurl would use its own HTTP/2 if it negotiated that. ---- */
@@ -29,8 +31,7 @@ void http_handle_disconnect(struct http_handle *handle)
     handle->h2 = NULL;
     tls_session_free(handle->tls);
     handle->tls = NULL;
-    free(handle->out);
-    handle->out = NULL;
+    h2_output_end(&handle->out);
     curl_multi_remove_handle(handle->multi, handle->easy); /* closes the connection */
 }
 
@@ -90,12 +91,10 @@ static CURLcode begin_tls(struct http_handle *handle, const char *name)
     return handle->tls ? http_handle_h2_shake_hands(handle) : CURLE_OUT_OF_MEMORY;
 }
 
-static bool begin_h2(struct http_handle *handle)
+static bool begin_h2(struct http_handle *handle, bool tls)
 {
     handle->h2 = h2_session_new();
-    handle->out = handle->h2 ? malloc(OUT_SIZE) : NULL;
-    handle->out_from = handle->out_size = 0;
-    return handle->out;
+    return handle->h2 && h2_output_begin(&handle->out, tls);
 }
 
 static CURLcode connect_to(struct http_handle *handle, const struct url_parts *to)
@@ -105,9 +104,10 @@ static CURLcode connect_to(struct http_handle *handle, const struct url_parts *t
     curl_easy_setopt(handle->easy, CURLOPT_URL, url);
     curl_easy_setopt(handle->easy, CURLOPT_CONNECT_ONLY, 1L);
     CURLcode code = http_handle_run(handle);
-    if (code == CURLE_OK && !begin_h2(handle))
+    bool tls = strcmp(to->scheme, "https") == 0;
+    if (code == CURLE_OK && !begin_h2(handle, tls))
         code = CURLE_OUT_OF_MEMORY;
-    if (code == CURLE_OK && strcmp(to->scheme, "https") == 0)
+    if (code == CURLE_OK && tls)
         code = begin_tls(handle, to->name);
     if (code == CURLE_OK)
         return CURLE_OK;
@@ -118,14 +118,26 @@ static CURLcode connect_to(struct http_handle *handle, const struct url_parts *t
 
 /* ---- bytes ---- */
 
-static CURLcode send_some(struct http_handle *handle, const uint8_t *data, size_t size,
-                          size_t *sent)
+static ssize_t send_runs(const struct http_handle *handle, struct pieces runs)
 {
-    if (!handle->tls)
-        return curl_easy_send(handle->easy, data, size, sent);
-    ssize_t n = tls_session_send(handle->tls, data, size);
-    *sent = n > 0 ? (size_t)n : 0;
-    return n >= 0 ? CURLE_OK : errno == EAGAIN ? CURLE_AGAIN : CURLE_SEND_ERROR;
+    struct iovec parts[H2_OUTPUT_RUNS];
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = runs.count};
+    for (size_t i = 0; i < runs.count; i++)
+        parts[i] = (struct iovec){(void *)(uintptr_t)runs.views[i].data, runs.views[i].size};
+    return sendmsg(socket_of(handle), &message, MSG_NOSIGNAL);
+}
+
+static CURLcode send_some(struct http_handle *handle)
+{
+    struct pieces unsent = h2_output_unsent(&handle->out);
+    const struct view *first = unsent.views;
+    ssize_t n = handle->tls ? tls_session_send(handle->tls, first->data, first->size)
+                            : send_runs(handle, unsent);
+    if (n < 0 && errno != EINTR)
+        return errno == EAGAIN ? CURLE_AGAIN : CURLE_SEND_ERROR;
+    if (n > 0)
+        h2_output_sent(&handle->out, (size_t)n);
+    return CURLE_OK;
 }
 
 static CURLcode receive_some(struct http_handle *handle, uint8_t *out, size_t size, size_t *got)
@@ -145,21 +157,15 @@ static CURLcode receive_some(struct http_handle *handle, uint8_t *out, size_t si
 /* CURLE_AGAIN: the socket is full. */
 static CURLcode send_all(struct http_handle *handle)
 {
-    for (;;) {
-        size_t sent = 0;
-        if (handle->out_from == handle->out_size) {
-            ssize_t n = h2_session_gather(handle->h2, handle->out, OUT_SIZE);
-            if (n <= 0)
-                return n < 0 ? CURLE_OUT_OF_MEMORY : CURLE_OK;
-            handle->out_from = 0;
-            handle->out_size = (size_t)n;
-        }
-        CURLcode code = send_some(handle, handle->out + handle->out_from,
-                                  handle->out_size - handle->out_from, &sent);
-        if (code != CURLE_OK)
-            return code;
-        handle->out_from += sent;
+    CURLcode code = CURLE_OK;
+    while (code == CURLE_OK) {
+        if (handle->out.count == 0 && !h2_session_output(handle->h2, &handle->out))
+            return CURLE_OUT_OF_MEMORY;
+        if (handle->out.count == 0)
+            return CURLE_OK;
+        code = send_some(handle);
     }
+    return code;
 }
 
 /* CURLE_OK: all available bytes were read. CURLE_GOT_NOTHING: the peer has closed. */
@@ -229,12 +235,14 @@ static CURLcode talk(struct http_handle *handle)
 
 static CURLcode call_once(struct http_handle *handle, const struct h2_request *request)
 {
+    if (http_handle_withholds(handle))
+        return CURLE_ABORTED_BY_CALLBACK;
     if (!h2_session_begin(handle->h2, request, handle->reply))
         return CURLE_OUT_OF_MEMORY;
     CURLcode code = talk(handle);
     h2_session_cancel(handle->h2);
     /* A reset only ends the call; after any other error the connection is unusable. */
-    if (code != CURLE_OK && code != CURLE_HTTP2_STREAM)
+    if ((code != CURLE_OK && code != CURLE_HTTP2_STREAM) || !h2_output_keep(&handle->out))
         http_handle_disconnect(handle);
     return code;
 }

@@ -136,7 +136,8 @@ void http_problem_explain(const struct http_handle *handle, const char *url, CUR
         snprintf(text, size, "%.100s cannot be sent to: %.70s", peer, problem);
         break;
     case CURLE_ABORTED_BY_CALLBACK:
-        snprintf(text, size, "the call was cancelled by the shutdown");
+        snprintf(text, size, "the call was %s",
+                 handle->reply->withheld ? "withheld" : "cancelled by the shutdown");
         break;
     default:
         snprintf(text, size, "%.80s: %.90s", peer, problem);

@@ -30,6 +30,14 @@ void http_reply_release(struct http_reply *reply)
     reply->redirect = reply->from = NULL;
 }
 
+struct outcome http_reply_failure(const struct http_reply *reply)
+{
+    if (reply->unsendable)
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", reply->error);
+    return outcome_of(VERDICT_RETRY, reply->withheld ? CAUSE_REVOKED : CAUSE_UNAVAILABLE, "%s",
+                      reply->error);
+}
+
 void http_reply_tell(const struct http_reply *reply, const char *words, char *out, size_t size)
 {
     char *to = reply->redirect ? redact_urls(reply->redirect) : NULL;
@@ -99,22 +107,6 @@ static void set_field(struct http_reply *reply, const char *name, struct view va
         set_details(reply, value);
 }
 
-static bool is_space(uint8_t c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static struct view http_reply_trimmed(struct view text)
-{
-    while (text.size && is_space(text.data[0])) {
-        text.data++;
-        text.size--;
-    }
-    while (text.size && is_space(text.data[text.size - 1]))
-        text.size--;
-    return text;
-}
-
 static void http_reply_forget(struct http_reply *reply)
 {
     reply->content_type[0] = '\0';
@@ -138,7 +130,7 @@ void http_reply_field(struct http_reply *reply, struct view name, struct view va
         reply->status = atol(text);
         return;
     }
-    set_field(reply, text, http_reply_trimmed(value), now);
+    set_field(reply, text, view_trim(value, VIEW(" \t\r\n")), now);
 }
 
 void http_reply_line(struct http_reply *reply, struct view line, uint64_t now)

@@ -268,9 +268,9 @@ const char *http_request_query(const struct http_request *request)
     return request->query;
 }
 
-const char *http_request_header(const struct http_request *request, const char *name)
+/* The value of the first field with this name from `at` on. NULL: none. */
+static const char *header_from(const struct http_request *request, const char *at, const char *name)
 {
-    const char *at = (const char *)request->headers.data + request->headers_at;
     const char *end = (const char *)request->headers.data + request->headers.size;
     while (at < end) {
         const char *value = at + strlen(at) + 1;
@@ -279,6 +279,23 @@ const char *http_request_header(const struct http_request *request, const char *
         at = value + strlen(value) + 1;
     }
     return NULL;
+}
+
+const char *http_request_header(const struct http_request *request, const char *name)
+{
+    return header_from(request, (const char *)request->headers.data + request->headers_at, name);
+}
+
+bool http_request_header_repeats(const struct http_request *request, const char *name)
+{
+    const char *first = http_request_header(request, name);
+    return first && header_from(request, first + strlen(first) + 1, name);
+}
+
+struct view http_request_all_headers(const struct http_request *request)
+{
+    return (struct view){request->headers.data + request->headers_at,
+                         request->headers.size - request->headers_at};
 }
 
 enum http_fault http_request_fault(const struct http_request *request)

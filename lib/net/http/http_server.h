@@ -87,7 +87,11 @@ void http_server_close(struct http_server *server, uint64_t deadline_mono_ns);
 const char *http_request_method(const struct http_request *request);
 const char *http_request_path(const struct http_request *request);  /* without query */
 const char *http_request_query(const struct http_request *request); /* raw; "": none */
+/* All of them: "name\0value\0" each. */
+struct view http_request_all_headers(const struct http_request *request);
 const char *http_request_header(const struct http_request *request, const char *name); /* NULL */
+/* Whether several header fields have this name. */
+bool http_request_header_repeats(const struct http_request *request, const char *name);
 enum http_fault http_request_fault(const struct http_request *request);
 const struct peer *http_request_peer(const struct http_request *request);
 unsigned http_request_encodings(const struct http_request *request); /* that its server accepts */

@@ -64,7 +64,8 @@ void listen_place(const struct listen_on *on, place_visit_fn *visit, void *ctx)
 {
     char reason[REASON_SIZE];
     struct endpoint endpoint;
-    struct place place = {.key = on->key, .listens = true, .is_free = is_free};
+    struct place place = {
+        .key = on->key, .listens = true, .tls = on->tls && on->tls->given, .is_free = is_free};
     if (!parse(on, &endpoint, reason))
         return;
     memcpy(place.host, endpoint.host, sizeof place.host);
@@ -92,7 +93,8 @@ static void listen_log(const struct listen_on *on, bool open, const char *text,
                        struct tls_server *tls, char *error, size_t error_size)
 {
     if (open) {
-        log_info("%s: %s%s, listening on %s", on->id, on->what, tls ? " with TLS" : "", text);
+        const struct log_source source = {.id = on->id, .kind = on->kind};
+        log_of(&source, LOG_INFO, "%s%s, listening on %s", on->what, tls ? " with TLS" : "", text);
         return;
     }
     snprintf(error, error_size, "%s: %s", on->key, text);

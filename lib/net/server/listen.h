@@ -21,14 +21,14 @@ struct listen_on {
     int transport;                         /* index of listen_transports */
     const char *tls_key;                   /* of the tls group, e.g. "protocols.grpc.tls" */
     const struct tls_server_settings *tls; /* NULL: cleartext; borrowed for the server's life */
-    const char *id;                        /* the component's */
+    const char *id, *kind;                 /* the component's, of env; kind NULL: before open */
     const char *what;                      /* what is served, e.g. "OTLP over gRPC" */
     const _Atomic bool *yields;            /* of env; NULL: before open */
 };
 
 /* The listen_on of settings with the members endpoint, transport and tls; prefix is the prefix of
- * those keys, e.g. "protocols.grpc.", and service what is served. The component must set id and
- * yields before it opens. */
+ * those keys, e.g. "protocols.grpc.", and service what is served. The component must set id,
+ * kind and yields before it opens. */
 #define LISTEN_ON(settings, prefix, service)                                                       \
     ((struct listen_on){.key = prefix "endpoint",                                                  \
                         .endpoint = (settings)->endpoint,                                          \

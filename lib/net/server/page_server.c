@@ -45,6 +45,7 @@ bool page_server_open(struct page_server *pages, const struct page_server_use *u
     };
     struct listen_on on = page_server_place(pages);
     on.id = use->id;
+    on.kind = use->kind;
     on.yields = use->yields;
     on.what = use->what;
     pages->server = listen_http(&on, &options, error, error_size);

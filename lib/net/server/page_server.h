@@ -28,7 +28,7 @@ void page_server_rehearse(const void *instance, struct key_report *report);
 /* The component's id and yields (from env), what is served, e.g. "health checks", and the
  * handler. */
 struct page_server_use {
-    const char *id;
+    const char *id, *kind;
     const _Atomic bool *yields;
     const char *what;
     http_handler_fn *handler;

@@ -14,19 +14,14 @@ enum { ZSTD_LEVEL = 1 };
 static const char *const names[] = {
     "identity", "gzip", "zstd", "zlib", "deflate", "snappy", "x-snappy-framed", "lz4", "unknown"};
 
-static bool compress_same(struct view name, const char *word)
-{
-    return name.size == strlen(word) && strncasecmp((const char *)name.data, word, name.size) == 0;
-}
-
 enum encoding_name encoding_parse(struct view name)
 {
     if (name.size == 0)
         return ENCODING_IDENTITY;
     for (int i = 0; i < ENCODING_UNKNOWN; i++)
-        if (compress_same(name, names[i]))
+        if (view_eq_nocase(name, view_of(names[i])))
             return (enum encoding_name)i;
-    return compress_same(name, "x-gzip") ? ENCODING_GZIP : ENCODING_UNKNOWN;
+    return view_eq_nocase(name, VIEW("x-gzip")) ? ENCODING_GZIP : ENCODING_UNKNOWN;
 }
 
 enum encoding_name encoding_parse_grpc(struct view name)

@@ -1,9 +1,11 @@
 #include "lib/wire/edit/record.h"
 
 #include "lib/wire/profiles/otlp_label.h"
-#include "lib/wire/proto/proto_plain.h"
+#include "lib/wire/proto/plain_key_value.h"
 
-enum { ANY_STRINDEX = 8, KEY_VALUE_VALUE = 2, FIRST_PIECES = 8 };
+#include <endian.h>
+
+enum { ANY_STRINDEX = 8, FIRST_PIECES = 8 };
 
 void record_begin(struct record *record, const struct proto_field *field, uint32_t list,
                   const struct otlp_dictionary *dictionary, struct arena *arena)
@@ -16,6 +18,7 @@ void record_begin(struct record *record, const struct proto_field *field, uint32
     record->arena = arena;
     record->field_count = record->piece_count = record->piece_room = 0;
     record->pieces = NULL;
+    record->sieve = NULL;
     record->read = record->changed = record->failed = record->indexed = false;
 }
 
@@ -37,27 +40,49 @@ static inline const uint8_t *content_end(const uint8_t *at, const uint8_t *end, 
     }
 }
 
-/* Reads attributes from a tag of the list on, up to the first that is none or has another form than
- * lengths of one byte each, as nearly all have: outer ones bound the inner ones. What is written
- * may alias all else, hence the copies. */
-static inline const uint8_t *index_short(struct attributes *list, const uint8_t *start,
-                                         const uint8_t *end, uint8_t tag)
+/* The end of an attribute whose lengths have one byte each, and its key's size. NULL: it has
+ * another form, or is none; noted: all up to the end have it. */
+static inline const uint8_t *short_end(const uint8_t *from, const uint8_t *end, bool noted,
+                                       uint8_t tag, size_t *key_size)
 {
-    struct attribute *item = list->items + list->count, *last = list->items + list->capacity;
-    uint8_t *key_size = list->key_sizes + list->count;
-    const uint8_t *from = start;
-    for (; end - from >= 6 && *from == tag && item < last; item++, key_size++) {
-        size_t size = from[1], key = from[3];
-        if (size >= 0x80 || size < 4 || size > (size_t)(end - from) - 2 ||
-            from[2] != PLAIN_TAG(1, WIRE_LEN) || key > size - 4 ||
-            from[4 + key] != PLAIN_TAG(2, WIRE_LEN) || from[5 + key] != size - 4 - key)
+    if (!noted)
+        return plain_short_attribute(from, end - PLAIN_ATTRIBUTE_MIN, tag, key_size);
+    if (from == end)
+        return NULL;
+    *key_size = from[3];
+    return from + 2 + from[1];
+}
+
+/* Reads attributes from a tag of the list on, up to the first that is none, has another form than
+ * lengths of one byte each, has no room, or, unless noted, is the last; those that do not pass the
+ * sieve are passed over. What is written may alias all else, hence the copies. */
+static inline const uint8_t *index_short(struct attributes *list, const struct key_sieve *sieve,
+                                         const uint8_t *start, const uint8_t *end, bool noted,
+                                         uint8_t tag)
+{
+    struct attribute *item = list->items, *full = item;
+    uint8_t *mark = list->marks;
+    const uint8_t *from = start, *behind;
+    size_t key;
+    if (end - start < PLAIN_ATTRIBUTE_MIN)
+        return start;
+    if (item) {
+        item += list->count;
+        full += list->capacity;
+        mark += list->count;
+    }
+    for (; (behind = short_end(from, end, noted, tag, &key)); from = behind) {
+        uint8_t key_end = from[3 + key];
+        if (sieve && !key_sieve_takes(sieve, key, key_end))
+            continue;
+        if (item == full)
             break;
-        *key_size = (uint8_t)key;
+        *mark++ = key_mark(key, key_end);
         item->key = (struct view){from + 4, key};
-        item->any = (struct view){from + 6 + key, size - 4 - key};
-        item->source = (struct view){from, size + 2};
+        item->any = view_between(from + 6 + key, behind);
+        item->source = view_between(from, behind);
         item->changed = item->gone = false;
-        from += 2 + size;
+        item++;
     }
     list->count = (size_t)(item - list->items);
     return from;
@@ -65,10 +90,12 @@ static inline const uint8_t *index_short(struct attributes *list, const uint8_t 
 
 /* Reads attributes from a tag of the list on. NULL: the first has another form, or there is no
  * room. */
-static inline const uint8_t *index_attributes(struct attributes *list, const uint8_t *start,
-                                              const uint8_t *end)
+static inline const uint8_t *index_attributes(struct attributes *list,
+                                              const struct key_sieve *sieve, const uint8_t *start,
+                                              const uint8_t *end, bool noted)
 {
-    const uint8_t *at = index_short(list, start, end, *start);
+    const uint8_t *at = sieve ? index_short(list, sieve, start, end, noted, *start)
+                              : index_short(list, NULL, start, end, noted, *start);
     if (at != start)
         return at;
     const uint8_t *behind, *content = plain_content(start + 1, end, &behind);
@@ -78,8 +105,18 @@ static inline const uint8_t *index_attributes(struct attributes *list, const uin
     return behind;
 }
 
+/* Reads all attributes of a stretch that is known to have the form of short_end. NULL: no room. */
+static inline const uint8_t *index_noted(struct attributes *list, const struct key_sieve *sieve,
+                                         struct view noted)
+{
+    const uint8_t *at = noted.data, *end = at + noted.size;
+    while (at && at < end)
+        at = index_attributes(list, sieve, at, end, true);
+    return at;
+}
+
 /* One field that is no attribute. */
-static inline const uint8_t *index_field(struct record *record, const uint8_t *start,
+static inline const uint8_t *index_field(const struct record *record, const uint8_t *start,
                                          const uint8_t *end)
 {
     const uint8_t *at = start;
@@ -90,26 +127,76 @@ static inline const uint8_t *index_field(struct record *record, const uint8_t *s
         number = (number & 15) | (uint32_t)*at++ << 4;
     }
     if (number < RECORD_PLACES)
-        record->places[number] = (uint32_t)(start - record->body.data) + 1;
+        record->places->of[number] = (uint32_t)(start - record->body.data) + 1;
     return content_end(at, end, tag & 7);
 }
 
-void record_index(struct record *record)
+/* An empty list, whose memory stays. */
+static void begin_list(struct record *record)
 {
-    const uint8_t *at = record->body.data, *end = at + record->body.size;
-    const int attribute = record->list ? PLAIN_TAG(record->list, WIRE_LEN) : -1;
     struct attributes *list = &record->attributes;
     list->arena = record->arena;
     list->list = record->list;
     list->count = list->searches = 0;
     list->index = NULL;
     list->changed = list->failed = list->partial = false;
-    memset(record->places, 0, sizeof record->places);
+}
+
+/* Finds what is in the body; sieve as that of record_index. False: it is in another form. */
+static bool index_body(struct record *record, const struct key_sieve *sieve)
+{
+    const uint8_t *at = record->body.data, *end = at + record->body.size;
+    const int attribute = record->list ? PLAIN_TAG(record->list, WIRE_LEN) : -1;
+    struct attributes *list = &record->attributes;
+    record->places->found = !record->note.attributes.data;
+    if (!record->places->found)
+        return index_noted(list, sieve, record->note.attributes);
+    memset(record->places->of, 0, sizeof record->places->of);
     if (record->body.size >= UINT32_MAX)
-        return;
+        return false;
     while (at && at < end)
-        at = *at == attribute ? index_attributes(list, at, end) : index_field(record, at, end);
-    record->indexed = at;
+        at = *at == attribute ? index_attributes(list, sieve, at, end, false)
+                              : index_field(record, at, end);
+    return at;
+}
+
+void record_index(struct record *record, const struct key_sieve *sieve,
+                  const struct record_note *note)
+{
+    bool sifts = sieve && !sieve->all && !record->dictionary;
+    if (note)
+        record->note = *note;
+    else
+        record->note.attributes.data = NULL;
+    begin_list(record);
+    if (!record->places)
+        record->places = arena_array_raw(record->arena, 1, sizeof *record->places);
+    record->indexed = record->places && index_body(record, sifts ? sieve : NULL);
+    record->sieve = sifts && record->indexed ? sieve : NULL;
+}
+
+/* Reads the attributes that the sieve held back into their places among the others. */
+static void complete(struct record *record)
+{
+    struct attributes some = record->attributes, *list = &record->attributes;
+    size_t old = 0;
+    *list = record->spare;
+    record->spare = some;
+    record->sieve = NULL;
+    begin_list(record);
+    if (!index_body(record, NULL)) {
+        list->failed = list->partial = true;
+        record->failed = record->read = true;
+        return;
+    }
+    for (size_t i = 0; i < list->count && old < some.count; i++)
+        if (list->items[i].source.data == some.items[old].source.data)
+            list->items[i] = some.items[old++];
+    for (; old < some.count && attributes_take(list, &some.items[old]); old++)
+        ;
+    list->changed = some.changed;
+    list->failed = some.failed || old < some.count;
+    list->partial = some.partial || old < some.count;
 }
 
 /* A key or a text that is a reference into the dictionary is read as what it stands for. */
@@ -139,50 +226,56 @@ struct attributes *record_attributes(struct record *record)
         if (record->dictionary)
             resolve(record);
     }
+    if (record->sieve)
+        complete(record);
     return &record->attributes;
 }
 
-bool record_attribute_any(struct record *record, struct view key, struct view *any)
+struct attributes *record_sought(struct record *record)
 {
-    struct proto_field field, found;
-    bool found_all = record->indexed && !record->dictionary;
-    if (found_all || record->read || record->dictionary) {
-        struct attributes *list = found_all ? &record->attributes : record_attributes(record);
-        const struct attribute *item = attributes_find(list, key);
-        if (item)
-            *any = item->any;
-        return item;
-    }
-    if (!otlp_attribute_find(record->body, record->list, key, &field))
-        return false;
-    *any =
-        proto_find(field.bytes, KEY_VALUE_VALUE, WIRE_LEN, &found) ? found.bytes : (struct view){0};
-    return true;
+    if (!record->sieve)
+        return record_attributes(record);
+    record->read = true;
+    return &record->attributes;
+}
+
+const struct attribute *record_find(struct record *record, struct view key)
+{
+    bool sought = record->sieve && key_sieve_passes(record->sieve, key);
+    bool there = sought || (record->indexed && !record->sieve && !record->dictionary);
+    return attributes_find(there ? &record->attributes : record_attributes(record), key);
 }
 
 bool record_attribute(struct record *record, struct view key, struct value *value)
 {
-    struct view any;
-    bool there = record_attribute_any(record, key, &any);
-    if (there)
-        *value = value_read(any);
-    return there;
+    const struct attribute *found = record_find(record, key);
+    if (found)
+        *value = value_read(found->any);
+    return found;
 }
 
-bool record_get(const struct record *record, uint32_t number, struct proto_field *field)
+/* Finds the fields beside the attributes that the note knows, in the form that a note vouches for.
+ */
+static __attribute__((noinline)) void index_beside(const struct record *record)
+{
+    const struct view *known = &record->note.attributes;
+    const uint8_t *at = record->body.data, *end = at + record->body.size;
+    memset(record->places->of, 0, sizeof record->places->of);
+    while (at && at < end)
+        at = at == known->data ? at + known->size : index_field(record, at, end);
+    record->places->found = true;
+}
+
+/* The last of its number in what was set, or in the body. */
+static __attribute__((noinline)) bool find_field(const struct record *record, uint32_t number,
+                                                 struct proto_field *field)
 {
     struct view from = record->body;
-    bool set = false, found = false;
+    bool found = false;
     for (size_t i = 0; i < record->field_count; i++)
-        if (record->fields[i].number == number) {
+        if (record->fields[i].number == number)
             from = record->fields[i].text;
-            set = true;
-        }
     struct proto_scan scan = proto_scan_begin(from);
-    if (record->indexed && !set && number < RECORD_PLACES && number != record->list) {
-        scan.at += record->places[number] - 1;
-        return record->places[number] && proto_scan_next(&scan, field);
-    }
     struct proto_field each;
     while (proto_scan_next(&scan, &each))
         if (each.number == number) {
@@ -190,6 +283,49 @@ bool record_get(const struct record *record, uint32_t number, struct proto_field
             found = true;
         }
     return found;
+}
+
+static bool is_set(const struct record *record, uint32_t number)
+{
+    for (size_t i = 0; i < record->field_count; i++)
+        if (record->fields[i].number == number)
+            return true;
+    return false;
+}
+
+/* Where the last field of a number begins in an indexed body. NULL: absent. */
+static inline const uint8_t *place_of(const struct record *record, uint32_t number)
+{
+    const struct record_note *note = &record->note;
+    if (!record->places->found) {
+        if (note->field && number == note->number)
+            return note->field;
+        index_beside(record);
+    }
+    uint32_t place = record->places->of[number];
+    return place ? record->body.data + place - 1 : NULL;
+}
+
+bool record_get(const struct record *record, uint32_t number, struct proto_field *field)
+{
+    if (!record->indexed || number >= RECORD_PLACES || number == record->list ||
+        is_set(record, number))
+        return find_field(record, number, field);
+    const uint8_t *at = place_of(record, number);
+    if (!at)
+        return false;
+    struct proto_scan scan = {at, record->body.data + record->body.size, false};
+    return plain_fixed64(at, scan.end, field) || proto_scan_next(&scan, field);
+}
+
+uint64_t record_fixed64(const struct record *record, uint32_t number)
+{
+    const struct record_note *note = &record->note;
+    struct proto_field field;
+    if (record->indexed && note->attributes.data && number - note->times_from < 2 &&
+        !is_set(record, number))
+        return note->times[number - note->times_from];
+    return record_get(record, number, &field) ? field.value : 0;
 }
 
 void record_set_fields(struct record *record, uint32_t number, struct view text)
@@ -285,10 +421,8 @@ bool record_changed(const struct record *record)
 
 static bool overlaid(const struct record *record, uint32_t number)
 {
-    for (size_t i = 0; i < record->field_count; i++)
-        if (record->fields[i].number == number)
-            return true;
-    return number == record->list && record->read && record->attributes.changed;
+    return is_set(record, number) ||
+           (number == record->list && record->read && record->attributes.changed);
 }
 
 /* Bytes that what was set takes. */
@@ -310,17 +444,19 @@ static uint8_t *put_kept(uint8_t *out, const struct record *record)
     struct proto_scan scan = proto_scan_begin(record->body);
     struct proto_field field;
     const uint8_t *from = record->body.data; /* what is copied next */
-    size_t piece = 0;
+    const struct record_piece *next = record->pieces;
+    size_t left = record->piece_count;
     while (proto_scan_next(&scan, &field)) {
-        const struct record_piece *next = &record->pieces[piece];
-        bool child = piece < record->piece_count && next->from == field.start;
+        bool child = left && next->from == field.start;
         if (!child && !overlaid(record, field.number))
             continue;
         out = proto_bytes_put(out, view_between(from, field.start));
         from = field.end;
-        if (child)
+        if (child) {
             out = proto_bytes_put(out, next->text);
-        piece += child;
+            next++;
+            left--;
+        }
     }
     return proto_bytes_put(out, view_between(from, record->body.data + record->body.size));
 }
@@ -344,8 +480,16 @@ static uint8_t *body_room(struct record *record, size_t head, size_t size)
     return record->failed ? NULL : start;
 }
 
+/* All attributes anew need those that were held back. */
+static void complete_changed(struct record *record)
+{
+    if (record->sieve && record->read && record->attributes.changed)
+        complete(record);
+}
+
 struct view record_body(struct record *record)
 {
+    complete_changed(record);
     if (!record_changed(record) && !record->failed)
         return record->body;
     uint8_t *start = body_room(record, 0, record->body.size + set_size(record));
@@ -354,6 +498,7 @@ struct view record_body(struct record *record)
 
 struct view record_field(struct record *record, uint32_t number)
 {
+    complete_changed(record);
     size_t size = record->body.size + set_size(record);
     size_t head = proto_len_size(number, size) - size; /* at most */
     uint8_t *start = body_room(record, head, size);

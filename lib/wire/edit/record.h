@@ -7,7 +7,8 @@
 #define LIB_WIRE_EDIT_RECORD_H
 
 #include "lib/wire/profiles/otlp_profiles.h"
-#include "lib/wire/value/value.h"
+#include "lib/wire/value/attributes.h"
+#include "lib/wire/value/key_sieve.h"
 
 enum { RECORD_FIELDS_MAX = 16, RECORD_PLACES = 17 };
 
@@ -16,13 +17,30 @@ struct record_piece {
     struct view text;
 };
 
+/* What a check saw of a body, so that less of it need be read: see struct otlp_span_note. */
+struct record_note {
+    struct view attributes; /* all of them, with lengths of one byte; data NULL: nothing is known */
+    uint32_t number;        /* of a field whose last one is known */
+    const uint8_t *field;   /* its tag; NULL: none is known */
+    uint32_t times_from;    /* number of two fixed64 fields, one after the other, that are known */
+    uint64_t times[2];      /* their values, of the last ones; 0 where there is none */
+};
+
+/* Where the fields are that are no attributes. */
+struct record_places {
+    uint32_t of[RECORD_PLACES]; /* offset + 1 of the last field of a number; 0: absent */
+    bool found;                 /* false: nobody has asked for more than the note knows */
+};
+
 struct record {
     struct proto_field field; /* of the enclosing message; start NULL: it is not there */
     struct view body;
     uint32_t list;                            /* number of its attributes; 0: it has none */
     const struct otlp_dictionary *dictionary; /* of profiles with references; NULL: none */
     struct arena *arena;
-    struct attributes attributes; /* once read */
+    struct attributes attributes;  /* once read */
+    struct attributes spare;       /* memory for reading those that the sieve held back */
+    const struct key_sieve *sieve; /* attributes lacks some that do not pass; NULL: it has all */
     struct {
         uint32_t number;
         struct view text; /* whole fields in its place; empty: none */
@@ -30,11 +48,12 @@ struct record {
     size_t field_count;
     struct record_piece *pieces; /* children that change, in order */
     size_t piece_count, piece_room;
-    uint32_t places[RECORD_PLACES]; /* if indexed: offset + 1 of the last field of a number */
-    bool indexed;                   /* places and attributes are those of the body */
-    bool read;                      /* the attributes, for an edit */
-    bool changed;                   /* a field or a child */
-    bool failed;                    /* no room: the edit has failed */
+    struct record_note note;
+    struct record_places *places;
+    bool indexed; /* places and attributes are those of the body */
+    bool read;    /* the attributes, for an edit */
+    bool changed; /* a field or a child */
+    bool failed;  /* no room: the edit has failed */
 };
 
 /* field NULL: the message is not there; setting makes it. */
@@ -42,21 +61,32 @@ void record_begin(struct record *record, const struct proto_field *field, uint32
                   const struct otlp_dictionary *dictionary, struct arena *arena);
 
 /* Finds all fields and attributes in one scan, for what reads several of them; otherwise each
- * reading is a scan of its own. Of a zeroed record, or one that was begun before with the same
- * arena. */
-void record_index(struct record *record);
+ * reading is a scan of its own. sieve: short attributes that do not pass it are left out until all
+ * are wanted; borrowed; NULL: none is. note: what is known of the body; NULL: nothing. Of a zeroed
+ * record, or one that was begun before with the same arena. */
+void record_index(struct record *record, const struct key_sieve *sieve,
+                  const struct record_note *note);
+
+enum { RECORD_SHORT_MAX = 127 }; /* bytes of a KeyValue that a sieve may hold back */
 
 /* Its attributes, read at the first call. */
 struct attributes *record_attributes(struct record *record);
 
-/* The value of one of them, for which a list that was not read yet is not. False: absent. */
-bool record_attribute(struct record *record, struct view key, struct value *value);
+/* The same, but those that the sieve of record_index held back may be missing: for what looks for
+ * keys that pass it. */
+struct attributes *record_sought(struct record *record);
 
-/* The same as the body of its AnyValue. */
-bool record_attribute_any(struct record *record, struct view key, struct view *any);
+/* The first with a key; NULL: none. */
+const struct attribute *record_find(struct record *record, struct view key);
+
+/* The same as its value. False: absent. */
+bool record_attribute(struct record *record, struct view key, struct value *value);
 
 /* A field as it is now, the last one of its number. False: absent. */
 bool record_get(const struct record *record, uint32_t number, struct proto_field *field);
+
+/* The value of a fixed64 field as it is now; 0: absent. */
+uint64_t record_fixed64(const struct record *record, uint32_t number);
 
 /* Sets a field; where others stand in the way, as of a oneof, record_clear takes them away. */
 void record_set_varint(struct record *record, uint32_t number, uint64_t value);

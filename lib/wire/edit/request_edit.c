@@ -27,24 +27,10 @@ struct edit_piece {
     };
 };
 
-uint32_t edit_list(enum signal signal, enum edit_level level, enum edit_point kind)
-{
-    static const uint8_t points[] = {
-        [EDIT_NO_POINT] = 0,  [EDIT_EVENT] = 3,       [EDIT_NUMBER] = 7,
-        [EDIT_HISTOGRAM] = 9, [EDIT_EXPONENTIAL] = 1, [EDIT_SUMMARY] = 7,
-    };
-    static const uint8_t items[SIGNAL_COUNT] = {
-        [SIGNAL_TRACES] = 9,
-        [SIGNAL_METRICS] = 0,
-        [SIGNAL_LOGS] = 6,
-        [SIGNAL_PROFILES] = 0,
-    };
-    if (level == EDIT_RESOURCE)
-        return 1;
-    if (level == EDIT_SCOPE)
-        return 3;
-    return level == EDIT_ITEM ? items[signal] : points[kind];
-}
+struct edit_addition {
+    struct view field;
+    unsigned generation;
+};
 
 static struct edit_piece *add_piece(struct request_edit *edit)
 {
@@ -144,14 +130,14 @@ static enum edit_verdict call(struct request_edit *edit, enum edit_level level)
     return edit->splice->failed ? EDIT_ABORT : verdict;
 }
 
-static void begin_record(struct request_edit *edit, enum edit_level level,
-                         const struct proto_field *field)
+static inline void begin_record(struct request_edit *edit, enum edit_level level,
+                                const struct proto_field *field, const struct record_note *note)
 {
     const struct otlp_dictionary *dictionary =
         edit->dictionary.of[OTLP_TABLE_STRING].count ? &edit->dictionary : NULL;
     record_begin(&edit->records[level], field, edit_list(edit->signal, level, edit->point_kind),
                  dictionary, edit->splice->arena);
-    record_index(&edit->records[level]);
+    record_index(&edit->records[level], edit->sieves ? &edit->sieves[level] : NULL, note);
 }
 
 static void begin_head(struct request_edit *edit, enum edit_level level, struct view entry)
@@ -159,33 +145,16 @@ static void begin_head(struct request_edit *edit, enum edit_level level, struct 
     struct proto_scan scan = proto_scan_begin(entry);
     struct proto_field head;
     bool there = proto_scan_next(&scan, &head) && head.number == ENTRY_HEAD;
-    begin_record(edit, level, there ? &head : NULL);
+    begin_record(edit, level, there ? &head : NULL, NULL);
 }
 
 /* ---- points ---- */
-
-enum edit_point edit_point_of(uint32_t number)
-{
-    switch (number) {
-    case 5:
-    case 7:
-        return EDIT_NUMBER;
-    case 9:
-        return EDIT_HISTOGRAM;
-    case 10:
-        return EDIT_EXPONENTIAL;
-    case 11:
-        return EDIT_SUMMARY;
-    default:
-        return EDIT_NO_POINT;
-    }
-}
 
 /* One point, whose changes go into what holds it. *kept counts those that stay. */
 static enum edit_verdict edit_point(struct request_edit *edit, const struct proto_field *field,
                                     struct record *holder, size_t *kept)
 {
-    begin_record(edit, EDIT_POINT, field);
+    begin_record(edit, EDIT_POINT, field, NULL);
     enum edit_verdict verdict = call(edit, EDIT_POINT);
     struct record *point = &edit->records[EDIT_POINT];
     edit->point_index++;
@@ -205,6 +174,7 @@ static enum edit_verdict edit_data(struct request_edit *edit, const struct proto
     struct proto_field field;
     uint32_t dropped = edit->dropped[EDIT_POINT];
     record_begin(&holder, data, 0, NULL, edit->splice->arena);
+    edit->data = &holder;
     edit->data_number = data->number;
     edit->point_kind = edit_point_of(data->number);
     while (proto_scan_next(&scan, &field))
@@ -249,29 +219,64 @@ static enum edit_verdict edit_points(struct request_edit *edit)
 
 /* ---- items, scopes, resources ---- */
 
+/* What an attribute changes of its item. False: nothing. */
+static inline bool attribute_edit(struct request_edit *edit, const struct record *item,
+                                  const struct attribute *each, struct splice_edit *change)
+{
+    const uint8_t *end = item->body.data + item->body.size;
+    const uint8_t *from = each->source.data ? each->source.data : end;
+    struct view text = {0};
+    if (each->source.data ? !each->changed && !each->gone : each->gone)
+        return false;
+    if (!each->gone) {
+        text = attributes_field(each, item->list, item->arena);
+        edit->splice->failed = edit->splice->failed || !text.data;
+        edit->notes_spoilt = edit->notes_spoilt || view_eq(each->key, PROFILE_ATTRIBUTE);
+    }
+    size_t at = (size_t)(from - edit->splice->source.data);
+    *change = (struct splice_edit){at, each->source.size, text};
+    return true;
+}
+
+/* As pieces, which are spliced later. */
+static void add_attribute_pieces(struct request_edit *edit, const struct record *item)
+{
+    const struct attributes *list = &item->attributes;
+    struct splice_edit change;
+    if (!add_open(edit, &item->field))
+        return;
+    for (size_t i = 0; i < list->count; i++) {
+        if (!attribute_edit(edit, item, &list->items[i], &change))
+            continue;
+        const uint8_t *from = edit->splice->source.data + change.at;
+        add_text(edit, from, from + change.remove, change.insert);
+    }
+    add_close(edit);
+}
+
 /* The changes to an item of which only attributes changed, where they are. False: no room. */
 static bool add_attributes(struct request_edit *edit, const struct record *item)
 {
     const struct attributes *list = &item->attributes;
-    const uint8_t *end = item->body.data + item->body.size;
-    bool room = !list->failed && add_open(edit, &item->field);
-    for (size_t i = 0; room && i < list->count; i++) {
-        const struct attribute *each = &list->items[i];
-        struct view source = each->source, text = {0};
-        if (source.data ? !each->changed && !each->gone : each->gone)
-            continue;
-        if (!each->gone) {
-            text = attributes_field(each, item->list, item->arena);
-            room = text.data;
-            edit->notes_spoilt = edit->notes_spoilt || view_eq(each->key, PROFILE_ATTRIBUTE);
-        }
-        if (source.data)
-            add_text(edit, source.data, source.data + source.size, text);
-        else
-            add_text(edit, end, end, text);
+    struct splice *splice = edit->splice;
+    int64_t growth = 0;
+    if (list->failed)
+        return false;
+    if (edit->late_heads) {
+        add_attribute_pieces(edit, item);
+        return !splice->failed;
     }
-    add_close(edit);
-    return room;
+    struct splice_edit *next = splice_room(splice, list->count);
+    if (!next)
+        return false;
+    for (size_t i = 0; i < list->count; i++) {
+        if (!attribute_edit(edit, item, &list->items[i], next))
+            continue;
+        growth += (int64_t)next->insert.size - (int64_t)next->remove;
+        next++;
+    }
+    splice_take(splice, &item->field, next, growth);
+    return !splice->failed;
 }
 
 /* The changes to an item: of its attributes alone, or all of it anew. False: no room. */
@@ -285,22 +290,103 @@ static bool add_item(struct request_edit *edit, struct record *item)
     return text.data;
 }
 
-static enum edit_verdict edit_item(struct request_edit *edit, const struct proto_field *field)
+/* What a note says of a span. False: there is none. */
+static inline bool noted(struct request_edit *edit, struct view body, struct record_note *note)
 {
-    struct record *item = &edit->records[EDIT_ITEM];
+    enum { SPAN_NAME = 5, SPAN_START = 7 };
+    const struct otlp_span_note *rows = (const void *)edit->notes.data, *row;
+    const size_t count = edit->notes.size / sizeof *rows,
+                 at = (size_t)(body.data - edit->splice->source.data);
+    while (edit->noted < count && rows[edit->noted].at < at)
+        edit->noted++;
+    if (edit->noted == count)
+        return false;
+    row = &rows[edit->noted];
+    if (row->at != at || !row->attributes_end)
+        return false;
+    note->attributes = view_between(body.data + row->attributes, body.data + row->attributes_end);
+    note->number = SPAN_NAME;
+    note->field = row->name ? body.data + row->name : NULL;
+    note->times_from = SPAN_START;
+    note->times[0] = row->start_ns;
+    note->times[1] = row->end_ns;
+    return true;
+}
+
+/* What becomes of an item, whose changes are in its record then. */
+static enum edit_verdict call_item(struct request_edit *edit, const struct proto_field *field,
+                                   const struct record_note *note)
+{
     edit->point_kind = EDIT_NO_POINT;
-    begin_record(edit, EDIT_ITEM, field);
+    begin_record(edit, EDIT_ITEM, field, note);
     enum edit_verdict verdict = call(edit, EDIT_ITEM);
     if (verdict == EDIT_DROP)
         edit->items_dropped += otlp_item_count(edit->signal, field->bytes);
     if (verdict == EDIT_KEEP && (edit->levels & EDIT_BIT(EDIT_POINT)))
         verdict = edit_points(edit);
+    return verdict;
+}
+
+static enum edit_verdict edit_item(struct request_edit *edit, const struct proto_field *field)
+{
+    struct record *item = &edit->records[EDIT_ITEM];
+    struct record_note note;
+    enum edit_verdict verdict =
+        call_item(edit, field, noted(edit, field->bytes, &note) ? &note : NULL);
     if (verdict == EDIT_DROP) {
         add_text(edit, field->start, field->end, (struct view){0});
     } else if (verdict != EDIT_ABORT && record_changed(item) && !add_item(edit, item)) {
         edit->splice->failed = true;
         return EDIT_ABORT;
     }
+    return verdict;
+}
+
+bool request_edit_add_item(struct request_edit *edit, struct view field)
+{
+    struct proto_scan scan = proto_scan_begin(field);
+    struct proto_field item;
+    if (edit->addition_count == edit->addition_room) {
+        size_t room = edit->addition_room ? 2 * edit->addition_room : FIRST_PIECES;
+        struct edit_addition *grown = arena_array_raw(edit->splice->arena, room, sizeof *grown);
+        if (!grown)
+            return false;
+        if (edit->addition_count)
+            memcpy(grown, edit->additions, edit->addition_count * sizeof *grown);
+        edit->additions = grown;
+        edit->addition_room = room;
+    }
+    if (!proto_scan_next(&scan, &item))
+        return false;
+    edit->additions[edit->addition_count++] = (struct edit_addition){field, edit->generation + 1};
+    edit->items_added += otlp_item_count(edit->signal, item.bytes);
+    return true;
+}
+
+/* Calls for the items that were added to a scope, and for those that are added meanwhile. */
+static enum edit_verdict edit_additions(struct request_edit *edit, size_t *kept)
+{
+    const uint8_t *end = edit->scope_entry.data + edit->scope_entry.size;
+    enum edit_verdict verdict = EDIT_KEEP;
+    for (size_t i = 0; i < edit->addition_count && verdict != EDIT_ABORT; i++) {
+        struct view text = edit->additions[i].field;
+        struct proto_scan scan = proto_scan_begin(text);
+        struct proto_field field;
+        if (!proto_scan_next(&scan, &field))
+            continue;
+        edit->generation = edit->additions[i].generation;
+        verdict = call_item(edit, &field, NULL);
+        if (verdict == EDIT_DROP || verdict == EDIT_ABORT)
+            continue;
+        if (record_changed(&edit->records[EDIT_ITEM]))
+            text = record_field(&edit->records[EDIT_ITEM], field.number);
+        add_text(edit, end, end, text);
+        *kept += 1;
+        if (!text.data)
+            verdict = EDIT_ABORT;
+    }
+    edit->generation = 0;
+    edit->addition_count = 0;
     return verdict;
 }
 
@@ -329,6 +415,8 @@ static enum edit_verdict edit_items(struct request_edit *edit, bool *emptied)
         kept += verdict != EDIT_DROP;
         dropped += verdict == EDIT_DROP;
     }
+    if (edit->addition_count && edit_additions(edit, &kept) == EDIT_ABORT)
+        return EDIT_ABORT;
     *emptied = (dropped || edit->prunes) && !kept;
     return EDIT_KEEP;
 }
@@ -425,6 +513,7 @@ static void add_schema_url(struct request_edit *edit, const struct proto_field *
 
 static enum edit_verdict edit_resource(struct request_edit *edit, const struct proto_field *field)
 {
+    struct proto_field scope;
     bool emptied = false;
     edit->count = 0;
     edit->entry = field->bytes;
@@ -438,6 +527,8 @@ static enum edit_verdict edit_resource(struct request_edit *edit, const struct p
         edit->items_dropped += items_below(edit, field->bytes);
     if (verdict == EDIT_KEEP && edit->levels >= EDIT_BIT(EDIT_SCOPE))
         verdict = edit_scopes(edit, &emptied);
+    else if (verdict == EDIT_KEEP && edit->prunes)
+        emptied = !proto_find(field->bytes, ENTRY_LIST, WIRE_LEN, &scope);
     if (verdict == EDIT_ABORT)
         return verdict;
     if (verdict == EDIT_DROP || emptied) {

@@ -42,6 +42,8 @@ struct request_edit {
     bool
         late_heads; /* a step also changes Resources or Scopes around the record it is called for */
     bool prunes;    /* entries that were empty before go too */
+    const struct key_sieve *sieves; /* of each level: record_sought has what passes; NULL: all */
+    struct view notes; /* struct otlp_span_note of the request's spans, in order; empty: none */
     struct view schema_url; /* set for every resource's entry that has none; empty: left alone */
 
     /* Where it is. */
@@ -50,18 +52,24 @@ struct request_edit {
     enum edit_point point_kind;
     uint32_t data_number; /* of a data point: the field of the Metric that holds it */
     size_t point_index;   /* among those of its item, from 0 */
+    struct record *data;  /* of a data point: what holds the points, with those before it as set */
+    unsigned generation;  /* of an item: 0: the request has it; else one more than what added it */
 
     /* What was dropped: items, as a batch counts them; and those of each level. */
     uint32_t items_dropped;
     uint32_t dropped[EDIT_LEVELS];
+    uint32_t items_added;
 
     bool notes_spoilt; /* struct otlp_span_note of a changed span may no longer hold */
 
     /* Inside. */
+    size_t noted; /* of the notes: those of spans in front */
     struct splice *splice;
     struct otlp_dictionary dictionary;
     struct edit_piece *pieces;
     size_t count, room;
+    struct edit_addition *additions; /* to the scope that is edited */
+    size_t addition_count, addition_room;
 };
 
 /* Runs over a checked request whose bytes the splice edits; signal, levels, step and ctx are set,
@@ -69,6 +77,11 @@ struct request_edit {
  * request in which a Resource or Scope stands behind what it is for is not in order: see
  * request_in_order. */
 bool request_edit(struct request_edit *edit, struct view request, struct splice *splice);
+
+/* Adds an item behind the others of its scope, for which the step is then called as well. From the
+ * step, at an item or in it. field: the item with its tag and length, borrowed until the edit is
+ * over. False: no room; nothing changed. */
+bool request_edit_add_item(struct request_edit *edit, struct view field);
 
 /* Whether each entry has at most one Resource or Scope, in front, as everyone writes it. */
 bool request_in_order(struct view request);

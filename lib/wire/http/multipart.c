@@ -4,34 +4,11 @@
 
 enum { MAX_BOUNDARY = 70 };
 
+#define BLANK VIEW(" \t")
+
 static struct view multipart_skip(struct view text, size_t n)
 {
     return (struct view){text.data + n, text.size - n};
-}
-
-static bool is_blank(uint8_t c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static struct view trim_left(struct view text)
-{
-    while (text.size && is_blank(text.data[0]))
-        text = multipart_skip(text, 1);
-    return text;
-}
-
-static struct view multipart_trim(struct view text)
-{
-    text = trim_left(text);
-    while (text.size && is_blank(text.data[text.size - 1]))
-        text.size--;
-    return text;
-}
-
-static bool multipart_same(struct view text, const char *word)
-{
-    return text.size == strlen(word) && strncasecmp((const char *)text.data, word, text.size) == 0;
 }
 
 /* Number of bytes before the first c; all of text if there is none. */
@@ -47,7 +24,7 @@ static bool take_value(struct view *rest, struct view *value)
 {
     if (rest->size == 0 || rest->data[0] != '"') {
         size_t size = until(*rest, ';');
-        *value = multipart_trim((struct view){rest->data, size});
+        *value = view_trim((struct view){rest->data, size}, BLANK);
         *rest = multipart_skip(*rest, size);
         return true;
     }
@@ -57,24 +34,24 @@ static bool take_value(struct view *rest, struct view *value)
     if (at >= rest->size)
         return false;
     *value = (struct view){rest->data + 1, at - 1};
-    *rest = trim_left(multipart_skip(*rest, at + 1));
+    *rest = view_trim_start(multipart_skip(*rest, at + 1), BLANK);
     return rest->size == 0 || rest->data[0] == ';';
 }
 
 /* Reads the next `; key=value` of a header. False: none left, or malformed (then *bad). */
 static bool next_parameter(struct view *rest, struct view *key, struct view *value, bool *bad)
 {
-    *rest = trim_left(*rest);
+    *rest = view_trim_start(*rest, BLANK);
     while (rest->size && rest->data[0] == ';')
-        *rest = trim_left(multipart_skip(*rest, 1));
+        *rest = view_trim_start(multipart_skip(*rest, 1), BLANK);
     if (rest->size == 0)
         return false;
     size_t size = until(*rest, '=');
     *bad = size == rest->size;
     if (*bad)
         return false;
-    *key = multipart_trim((struct view){rest->data, size});
-    *rest = trim_left(multipart_skip(*rest, size + 1));
+    *key = view_trim((struct view){rest->data, size}, BLANK);
+    *rest = view_trim_start(multipart_skip(*rest, size + 1), BLANK);
     *bad = !take_value(rest, value);
     return !*bad;
 }
@@ -82,13 +59,13 @@ static bool next_parameter(struct view *rest, struct view *key, struct view *val
 static bool find_boundary(struct view content_type, struct view *boundary)
 {
     size_t size = until(content_type, ';');
-    if (!multipart_same(multipart_trim((struct view){content_type.data, size}),
-                        "multipart/form-data"))
+    if (!view_eq_nocase(view_trim((struct view){content_type.data, size}, BLANK),
+                        VIEW("multipart/form-data")))
         return false;
     struct view rest = multipart_skip(content_type, size), key, value;
     bool bad = false, found = false;
     while (!found && next_parameter(&rest, &key, &value, &bad)) {
-        found = multipart_same(key, "boundary");
+        found = view_eq_nocase(key, VIEW("boundary"));
         *boundary = value;
     }
     return found && boundary->size >= 1 && boundary->size <= MAX_BOUNDARY;
@@ -112,7 +89,7 @@ static bool end_delimiter(struct multipart *multipart, struct view line, bool fi
         multipart->ended = true;
         return true;
     }
-    line = trim_left(line);
+    line = view_trim_start(line, BLANK);
     bool crlf = view_starts(line, VIEW("\r\n")), lf = view_starts(line, VIEW("\n"));
     if (first)
         multipart->bare_lf = lf;
@@ -172,18 +149,19 @@ static bool read_header(struct view line, struct multipart_part *part)
     size_t size = until(line, ':');
     if (size == line.size || size == 0)
         return false;
-    if (!multipart_same(multipart_trim((struct view){line.data, size}), "content-disposition"))
+    if (!view_eq_nocase(view_trim((struct view){line.data, size}, BLANK),
+                        VIEW("content-disposition")))
         return true;
-    struct view rest = trim_left(multipart_skip(line, size + 1)), key, value;
+    struct view rest = view_trim_start(multipart_skip(line, size + 1), BLANK), key, value;
     size = until(rest, ';');
-    if (!multipart_same(multipart_trim((struct view){rest.data, size}), "form-data"))
+    if (!view_eq_nocase(view_trim((struct view){rest.data, size}, BLANK), VIEW("form-data")))
         return true;
     rest = multipart_skip(rest, size);
     bool bad = false;
     while (next_parameter(&rest, &key, &value, &bad)) {
-        if (multipart_same(key, "name"))
+        if (view_eq_nocase(key, VIEW("name")))
             part->name = value;
-        else if (multipart_same(key, "filename"))
+        else if (view_eq_nocase(key, VIEW("filename")))
             part->filename = value;
     }
     return !bad;

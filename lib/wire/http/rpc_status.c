@@ -1,4 +1,5 @@
 /* google.rpc.Status with google.rpc.RetryInfo: small enough to be encoded and decoded by hand. */
+#include "lib/base/utf8.h"
 #include "lib/wire/http/status.h"
 #include "lib/wire/proto/proto_scan.h"
 #include "lib/wire/proto/text.h"
@@ -49,7 +50,7 @@ static bool rpc_status_put_text(uint32_t number, const char *text, struct bytes 
     struct bytes clean;
     bytes_init(&clean, SIZE_MAX / 2, NULL);
     uint8_t head[20];
-    bool ok = text_utf8(view_of(text), &clean);
+    bool ok = utf8_repair(view_of(text), &clean);
     struct view before = view_between(head, proto_len_put(head, number, clean.size));
     ok = ok && (clean.size == 0 || (bytes_append_view(out, before) == BYTES_OK &&
                                     bytes_append_view(out, bytes_view(&clean)) == BYTES_OK));

@@ -1,6 +1,6 @@
 #include "lib/wire/jfr/jfr_labels.h"
 
-#include "lib/wire/proto/utf8.h"
+#include "lib/base/utf8.h"
 
 #include <stdlib.h>
 

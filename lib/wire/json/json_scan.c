@@ -1,7 +1,7 @@
 #include "lib/wire/json/json_scan.h"
 
+#include "lib/base/utf8.h"
 #include "lib/wire/proto/text.h"
-#include "lib/wire/proto/utf8.h"
 
 #include <endian.h>
 

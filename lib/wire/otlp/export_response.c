@@ -1,4 +1,5 @@
 /* Export*ServiceResponse: the four signals differ only in the JSON name of the count. */
+#include "lib/base/utf8.h"
 #include "lib/wire/http/status.h"
 #include "lib/wire/otlp/signal.h"
 #include "lib/wire/proto/proto_scan.h"
@@ -57,7 +58,7 @@ bool export_response_encode(int signal, bool json, uint32_t rejected, const char
     struct bytes clean;
     bytes_init(&clean, SIZE_MAX / 2, NULL);
     bool ok =
-        text_utf8(view_of(message), &clean) && encode_proto(rejected, bytes_view(&clean), out);
+        utf8_repair(view_of(message), &clean) && encode_proto(rejected, bytes_view(&clean), out);
     bytes_release(&clean);
     return ok;
 }

@@ -59,6 +59,17 @@ bool otlp_check_traces(struct view request, uint32_t *items, bool *valid, struct
 uint32_t otlp_count(enum signal signal, struct view request);
 uint32_t otlp_item_count(enum signal signal, struct view item);
 
+/* The field number of the data points in a Metric's data, of every kind. */
+enum { OTLP_DATA_POINTS = 1 };
+
+/* Whether a field of a Metric holds its data: gauge, sum, histogram, exponential histogram or
+ * summary. */
+static inline bool otlp_is_metric_data(uint32_t number)
+{
+    const unsigned kinds = 1u << 5 | 1u << 7 | 1u << 9 | 1u << 10 | 1u << 11;
+    return number < 32 && kinds >> number & 1;
+}
+
 /* Deletes, through the splice, spans that no backend accepts: trace id not 16 bytes or all zero,
  * span id not 8 bytes or all zero, parent id neither 0 nor 8 bytes, or a link with an id of wrong
  * length. Returns their number; *reason describes the first one's fault. Scopes and resources that
@@ -67,10 +78,10 @@ uint32_t otlp_traces_drop_invalid(struct view request, struct splice *splice, co
 
 /* Splits a checked request into a front of at most max_items items and max_bytes bytes (0: no
  * limit; always at least one item) and the rest. Both are complete requests that repeat resource,
- * scope, schema and unknown fields, and a profiles request's dictionary. Entries that were already
- * empty are kept; entries emptied by the split are dropped. Buffers are charged by force. False:
- * not split, because it is within both limits or has one item (a Metric is not divided), or no
- * memory. */
+ * scope, schema and unknown fields, and a profiles request's dictionary. A Metric is divided
+ * between its data points; both parts repeat all its other fields. Entries that were already empty
+ * are kept; entries emptied by the split are dropped. Buffers are charged by force. False: not
+ * split, because it is within both limits or has one item, or no memory. */
 bool otlp_split(enum signal signal, struct view request, uint32_t max_items, size_t max_bytes,
                 struct budget *budget, struct buffer **front, struct buffer **rest);
 

@@ -1,6 +1,6 @@
 #include "lib/wire/otlp/otlp_attribute.h"
 
-#include "lib/wire/proto/proto_plain.h"
+#include "lib/wire/proto/plain_key_value.h"
 
 enum {
     KEY_VALUE_KEY = 1,

@@ -1,10 +1,6 @@
 /* Validates a request and counts its items (lib/wire/otlp/otlp.h). */
 #include "lib/wire/otlp/otlp.h"
 
-#define METRIC_DATA_FIELDS (1u << 5 | 1u << 7 | 1u << 9 | 1u << 10 | 1u << 11)
-
-enum { DATA_POINTS = 1 };
-
 const struct proto_shape *otlp_shape(enum signal signal)
 {
     switch (signal) {
@@ -28,7 +24,7 @@ static uint32_t count_points(struct view data)
     struct proto_field field;
     uint32_t points = 0;
     while (proto_scan_next(&scan, &field))
-        points += field.number == DATA_POINTS;
+        points += field.number == OTLP_DATA_POINTS;
     return points;
 }
 
@@ -40,7 +36,7 @@ uint32_t otlp_item_count(enum signal signal, struct view item)
     struct proto_field field;
     uint32_t points = 0;
     while (proto_scan_next(&scan, &field))
-        if (field.number < 32 && METRIC_DATA_FIELDS >> field.number & 1)
+        if (otlp_is_metric_data(field.number))
             points += count_points(field.bytes);
     return points;
 }
@@ -64,6 +60,8 @@ bool otlp_check_traces(struct view request, uint32_t *items, bool *valid, struct
         return false;
     *items = spans.met;
     *valid = spans.plain == spans.met;
+    if (notes && spans.late_leads)
+        notes->failed = true;
     return true;
 }
 

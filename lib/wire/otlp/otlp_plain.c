@@ -38,26 +38,74 @@ static inline bool take_attribute(const uint8_t **at, const uint8_t *end)
            plain_key_value(view_between(attribute.at, attribute.end));
 }
 
-/* Whether a plain attribute is the one with which profiling SDKs mark spans. */
+/* Whether a plain attribute is the one with which profiling SDKs mark spans. Its key's length may
+ * have two bytes though one would do. */
 static inline bool marks(const struct range *attribute)
 {
-    size_t size = PROFILE_ATTRIBUTE.size;
-    return attribute->at[1] == size && (size_t)(attribute->end - attribute->at) > 2 + size &&
-           memcmp(attribute->at + 2, PROFILE_ATTRIBUTE.data, size) == 0;
+    const uint8_t *value;
+    return view_eq(plain_key(view_between(attribute->at, attribute->end), &value),
+                   PROFILE_ATTRIBUTE);
 }
 
-/* Reads a span's attributes, up to the end of the list. */
-static inline bool take_attributes(const uint8_t **at, const uint8_t *end, bool *marked)
+/* The attributes of a span. */
+struct attribute_run {
+    const uint8_t *at, *end; /* end NULL: none were seen */
+    bool scattered;          /* there are others, or one has a length of two bytes */
+    bool marked;
+};
+
+/* Whether an AnyValue of that size, with its tag and length, is a text. */
+static inline bool is_text(const uint8_t *value, uint32_t any)
 {
-    struct range attribute;
-    while (otlp_plain_take(at, end, &attribute) &&
-           plain_key_value(view_between(attribute.at, attribute.end))) {
-        *marked |= marks(&attribute);
-        if (*at == end || **at != PLAIN_TAG(9, WIRE_LEN))
-            return true;
-        ++*at;
+    const uint32_t tags = PLAIN_TAG(2, WIRE_LEN) | (uint32_t)PLAIN_TAG(1, WIRE_LEN) << 16;
+    uint32_t head; /* both tags, each with a length behind it */
+    memcpy(&head, value, sizeof head);
+    return le32toh(head) == (tags | any << 8 | (any - 2) << 24);
+}
+
+/* Reads attributes whose lengths have one byte each, from the tag of one on. Returns the first that
+ * is none of them, or is near the end. */
+static inline const uint8_t *take_short_attributes(const uint8_t *from, const uint8_t *end,
+                                                   bool *marked)
+{
+    const uint8_t *last = end - PLAIN_ATTRIBUTE_MIN;
+    struct plain_short next;
+    if (end - from < PLAIN_ATTRIBUTE_MIN)
+        return from;
+    while ((next = plain_short(from, last, PLAIN_TAG(9, WIRE_LEN))).end && next.any >= 2) {
+        const uint8_t *value = from + 4 + next.key;
+        if (!is_text(value, next.any) &&
+            (value[0] != PLAIN_TAG(2, WIRE_LEN) || value[1] != next.any ||
+             !plain_value(value + 2, next.end)))
+            break;
+        if (next.key == PROFILE_ATTRIBUTE.size)
+            *marked |= memcmp(from + 4, PROFILE_ATTRIBUTE.data, PROFILE_ATTRIBUTE.size) == 0;
+        from = next.end;
     }
-    return false;
+    return from;
+}
+
+/* Reads a span's attributes, from behind the first tag up to the end of the list. */
+static inline bool take_attributes(const uint8_t **at, const uint8_t *end,
+                                   struct attribute_run *run)
+{
+    const uint8_t *from = *at - 1;
+    run->scattered = run->scattered || run->end;
+    run->at = from;
+    for (;;) {
+        struct range attribute;
+        from = take_short_attributes(from, end, &run->marked);
+        if (from == end || *from != PLAIN_TAG(9, WIRE_LEN))
+            break;
+        run->scattered = run->scattered || end - from < 2 || from[1] >= 0x80;
+        from++;
+        if (!otlp_plain_take(&from, end, &attribute) ||
+            !plain_key_value(view_between(attribute.at, attribute.end)))
+            return false;
+        run->marked = run->marked || marks(&attribute);
+    }
+    *at = run->end = from;
+    return true;
 }
 
 static inline bool take_fixed64(const uint8_t **at, const uint8_t *end, uint64_t *value)
@@ -198,8 +246,9 @@ static bool plain_status(struct range status)
  * correlation. */
 static inline bool otlp_plain_look(struct view body, struct otlp_span_note *note)
 {
-    const uint8_t *at = body.data, *end = at + body.size;
-    bool good = true, trace_id = false, marked = false, small = true;
+    const uint8_t *at = body.data, *end = at + body.size, *name = at;
+    bool good = true, trace_id = false, small = true;
+    struct attribute_run run = {0};
     struct range part;
     *note = (struct otlp_span_note){0};
     while (good && at < end)
@@ -210,8 +259,11 @@ static inline bool otlp_plain_look(struct view body, struct otlp_span_note *note
         case PLAIN_TAG(2, WIRE_LEN):
             good = take_span_id(&at, end, &note->id);
             break;
+        case PLAIN_TAG(5, WIRE_LEN):
+            name = at - 1;
+            good = otlp_plain_take(&at, end, &part);
+            break;
         case PLAIN_TAG(3, WIRE_LEN): /* trace state */
-        case PLAIN_TAG(5, WIRE_LEN): /* name */
             good = otlp_plain_take(&at, end, &part);
             break;
         case PLAIN_TAG(4, WIRE_LEN): /* parent */
@@ -232,7 +284,7 @@ static inline bool otlp_plain_look(struct view body, struct otlp_span_note *note
             good = take_fixed64(&at, end, &note->end_ns);
             break;
         case PLAIN_TAG(9, WIRE_LEN):
-            good = take_attributes(&at, end, &marked);
+            good = take_attributes(&at, end, &run);
             break;
         case PLAIN_TAG(11, WIRE_LEN):
             good = otlp_plain_take(&at, end, &part) && plain_event(part);
@@ -250,7 +302,12 @@ static inline bool otlp_plain_look(struct view body, struct otlp_span_note *note
             good = false;
         }
     good = good && trace_id && note->id;
-    note->usable = good && small && !marked;
+    note->usable = good && small && !run.marked;
+    if (good && run.end && !run.scattered && body.size <= UINT16_MAX) {
+        note->attributes = (uint16_t)(run.at - body.data);
+        note->attributes_end = (uint16_t)(run.end - body.data);
+        note->name = (uint16_t)(name - body.data);
+    }
     return good;
 }
 

@@ -7,7 +7,7 @@
 #define LIB_WIRE_OTLP_OTLP_PLAIN_H
 
 #include "lib/wire/otlp/otlp_span.h"
-#include "lib/wire/proto/proto_plain.h"
+#include "lib/wire/proto/plain_key_value.h"
 
 /* Whether a Span is plain: well-formed, with valid ids (otlp_traces_drop_invalid would keep it),
  * plain attributes, and no fields unknown to the current protocol. Adds a note to notes (struct

@@ -195,7 +195,13 @@ void otlp_notes_add(struct otlp_notes *notes, struct view body, struct otlp_span
     if (notes->failed)
         return;
     note->at = (uint32_t)(body.data - notes->request);
-    notes->failed = bytes_append(&notes->rows, note, sizeof *note) != BYTES_OK;
+    struct bytes *rows = &notes->rows;
+    notes->failed =
+        rows->capacity - rows->size < sizeof *note && bytes_reserve(rows, sizeof *note) != BYTES_OK;
+    if (notes->failed)
+        return;
+    memcpy(rows->data + rows->size, note, sizeof *note);
+    rows->size += sizeof *note;
 }
 
 const struct otlp_span_note *otlp_note_find(struct view rows, size_t index, struct view request,

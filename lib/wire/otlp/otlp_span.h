@@ -45,15 +45,20 @@ struct otlp_span_note {
     uint64_t start_ns, end_ns;
     uint32_t at; /* offset of the span's body in the request */
     uint32_t flags;
+    uint16_t attributes, attributes_end; /* where the attributes are in the body, if they stand
+                                            together and each is plain with lengths of one byte;
+                                            end 0: they do not, or nobody looked */
+    uint16_t name; /* if they do: where the field of the name is; 0: unknown */
     uint8_t kind;
-    bool usable; /* false: nothing else is set; read the span instead */
+    bool usable; /* false: all but these three offsets and `at` is to be read from the span */
 };
 
-/* Notes on a request's spans, in order. */
+/* Notes on a request's spans, in order; only on requests in which every Resource and Scope stands
+ * in front of what it is for. */
 struct otlp_notes {
     struct bytes rows; /* struct otlp_span_note */
     const uint8_t *request;
-    bool failed; /* out of memory: there are no notes */
+    bool failed; /* out of memory, or another order: there are no notes */
 };
 
 /* Starts taking notes. Notes are only an optimisation: none are taken if memory is short. */

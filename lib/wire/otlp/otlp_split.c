@@ -1,7 +1,7 @@
 /* Splitting a request (lib/wire/otlp/otlp.h). */
 #include "lib/wire/otlp/otlp.h"
 
-enum { LEVELS = 3 };
+enum { LEVELS = 3, ITEM = LEVELS - 1 };
 
 /* Field numbers of the repeated field at each level: resources, scopes, items. */
 static const uint32_t children[LEVELS] = {1, 2, 2};
@@ -9,7 +9,13 @@ static const uint32_t children[LEVELS] = {1, 2, 2};
 /* The start of the rest: its first item, and the scope and resource that contain it. */
 struct cut {
     const uint8_t *at[LEVELS];
+    const uint8_t *point;   /* the rest's first data point, if the cut is inside a Metric */
     bool front_has[LEVELS]; /* part of the resource or scope at the cut is in the front */
+};
+
+/* A scan of a Metric's data points. */
+struct points {
+    struct proto_scan metric, data;
 };
 
 /* The size of the front. Length prefixes are counted as in the source; written ones are never
@@ -78,13 +84,72 @@ static void otlp_split_take(const struct otlp_walk *walk, enum otlp_step step,
     }
 }
 
-/* Finds the first item that does not fit into the front. False: none, apart from the first. */
+static struct points points_begin(struct view metric)
+{
+    return (struct points){.metric = proto_scan_begin(metric)};
+}
+
+static bool next_point(struct points *points, struct proto_field *point)
+{
+    struct proto_field data;
+    for (;;) {
+        while (proto_scan_next(&points->data, point))
+            if (point->number == OTLP_DATA_POINTS)
+                return true;
+        do {
+            if (!proto_scan_next(&points->metric, &data))
+                return false;
+        } while (!otlp_is_metric_data(data.number));
+        points->data = proto_scan_begin(data.bytes);
+    }
+}
+
+/* Finds the data point of a Metric that begins the rest. front: without the Metric. first: the
+ * front has no item yet, so it takes at least one point. NULL: the front takes none or all. */
+static const uint8_t *find_point(const struct proto_field *metric, struct measure front, bool first,
+                                 uint32_t max_items, size_t max_bytes)
+{
+    struct points points = points_begin(metric->bytes);
+    struct proto_field point;
+    front.scope += entry_size(metric);
+    while (next_point(&points, &point))
+        front.scope -= entry_size(&point);
+    points = points_begin(metric->bytes);
+    for (bool any = false; next_point(&points, &point); any = true) {
+        front.scope += entry_size(&point);
+        front.items++;
+        if (!within(&front, max_items, max_bytes) && (any || !first))
+            return any ? point.start : NULL;
+    }
+    return NULL;
+}
+
+/* Sets the cut inside or before the walk's current item, which is too much for the front. False:
+ * the front has no item yet and takes this one whole. */
+static bool cut_item(const struct otlp_walk *walk, const struct measure *before, bool first,
+                     uint32_t max_items, size_t max_bytes, struct cut *cut)
+{
+    if (walk->signal == SIGNAL_METRICS)
+        cut->point = find_point(&walk->item, *before, first, max_items, max_bytes);
+    if (first && !cut->point)
+        return false;
+    if (cut->point)
+        cut->front_has[0] = cut->front_has[1] = true;
+    cut->at[0] = walk->resource_entry.start;
+    cut->at[1] = walk->scope_entry.start;
+    cut->at[ITEM] = walk->item.start;
+    return true;
+}
+
+/* Finds the first item, or data point, that does not fit into the front. False: none, apart from
+ * the first. */
 static bool find_cut(struct otlp_walk *walk, uint32_t max_items, size_t max_bytes, struct cut *cut)
 {
     struct measure front = {
         .top = size_beside(view_between(walk->request.at, walk->request.end), children[0])};
     bool any = false;
     for (enum otlp_step step; (step = otlp_walk_next(walk)) != OTLP_END;) {
+        struct measure before = front;
         otlp_split_take(walk, step, &front);
         if (step == OTLP_RESOURCE)
             cut->front_has[0] = false;
@@ -94,15 +159,31 @@ static bool find_cut(struct otlp_walk *walk, uint32_t max_items, size_t max_byte
             cut->front_has[0] = true;
         if (step != OTLP_ITEM)
             continue;
-        if (any && !within(&front, max_items, max_bytes)) {
-            cut->at[0] = walk->resource_entry.start;
-            cut->at[1] = walk->scope_entry.start;
-            cut->at[2] = walk->item.start;
+        if (!within(&front, max_items, max_bytes) &&
+            cut_item(walk, &before, !any, max_items, max_bytes, cut))
             return true;
-        }
         any = cut->front_has[0] = cut->front_has[1] = true;
     }
     return false;
+}
+
+/* Deletes the other side's data points from the Metric at the cut. What surrounds them stays on
+ * both sides. */
+static void keep_points(struct splice *splice, struct view metric, const struct cut *cut,
+                        bool front)
+{
+    struct proto_scan scan = proto_scan_begin(metric), points;
+    struct proto_field data, point;
+    while (proto_scan_next(&scan, &data)) {
+        if (!otlp_is_metric_data(data.number))
+            continue;
+        splice_enter(splice, &data);
+        points = proto_scan_begin(data.bytes);
+        while (proto_scan_next(&points, &point))
+            if (point.number == OTLP_DATA_POINTS && (point.start < cut->point) != front)
+                splice_delete(splice, point.start, point.end);
+        splice_leave(splice);
+    }
 }
 
 /* Deletes the other side of the cut from one level. */
@@ -118,6 +199,10 @@ static void keep_side(struct splice *splice, struct view body, unsigned level,
             (!front || cut->front_has[level])) {
             splice_enter(splice, &entry);
             keep_side(splice, entry.bytes, level + 1, cut, front);
+            splice_leave(splice);
+        } else if (level == ITEM && cut->point && entry.start == cut->at[ITEM]) {
+            splice_enter(splice, &entry);
+            keep_points(splice, entry.bytes, cut, front);
             splice_leave(splice);
         } else if ((entry.start < cut->at[level]) != front) {
             splice_delete(splice, entry.start, entry.end);

@@ -38,7 +38,12 @@ static const struct proto_row scope_rows[] = {
     [3] = {ROW_MESSAGES("attributes", shape_key_value)},
     [4] = {ROW_UINT32("dropped_attributes_count")},
 };
-const struct proto_shape shape_scope = SHAPE_OF("InstrumentationScope", scope_rows);
+const struct proto_shape shape_scope = {
+    .name = "InstrumentationScope",
+    .count = sizeof scope_rows / sizeof scope_rows[0],
+    .rows = scope_rows,
+    .leads = true,
+};
 
 static const struct proto_row entity_ref_rows[] = {
     [1] = {ROW_STRING("schema_url")},
@@ -53,4 +58,9 @@ static const struct proto_row resource_rows[] = {
     [2] = {ROW_UINT32("dropped_attributes_count")},
     [3] = {ROW_MESSAGES("entity_refs", entity_ref)},
 };
-const struct proto_shape shape_resource = SHAPE_OF("Resource", resource_rows);
+const struct proto_shape shape_resource = {
+    .name = "Resource",
+    .count = sizeof resource_rows / sizeof resource_rows[0],
+    .rows = resource_rows,
+    .leads = true,
+};

@@ -60,8 +60,12 @@ static const struct proto_row span_rows[] = {
     [15] = {ROW_MESSAGE("status", status)},
     [16] = {ROW_FIXED32("flags")},
 };
-static const struct proto_shape span = {"Span", sizeof span_rows / sizeof span_rows[0], span_rows,
-                                        otlp_span_check};
+static const struct proto_shape span = {
+    .name = "Span",
+    .count = sizeof span_rows / sizeof span_rows[0],
+    .rows = span_rows,
+    .plain = otlp_span_check,
+};
 
 static const struct proto_row scope_spans_rows[] = {
     [1] = {ROW_MESSAGE("scope", shape_scope)},

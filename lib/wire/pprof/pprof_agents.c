@@ -166,20 +166,12 @@ static bool lacks_ids(struct view raw)
     return !scan.bad && functions > 0 && functions == locations;
 }
 
-static bool next_of(struct proto_scan *scan, uint32_t number, struct proto_field *field)
-{
-    while (proto_scan_next(scan, field))
-        if (field->number == number && field->type == WIRE_LEN)
-            return true;
-    return false;
-}
-
 static void lend_ids(struct view raw, struct splice *splice)
 {
     struct proto_scan functions = proto_scan_begin(raw), locations = proto_scan_begin(raw);
     struct proto_field function, location, old;
-    while (next_of(&functions, PROFILE_FUNCTION, &function) &&
-           next_of(&locations, PROFILE_LOCATION, &location)) {
+    while (proto_scan_next_of(&functions, PROFILE_FUNCTION, &function) &&
+           proto_scan_next_of(&locations, PROFILE_LOCATION, &location)) {
         uint8_t *text = arena_alloc(splice->arena, 11);
         splice->failed |= !text;
         if (!text)
@@ -202,7 +194,7 @@ static size_t type_names(struct view raw, uint64_t *names)
     struct proto_scan scan = proto_scan_begin(raw);
     struct proto_field type, field;
     size_t count = 0;
-    while (count < PPROF_MAX_TYPES && next_of(&scan, PROFILE_SAMPLE_TYPE, &type))
+    while (count < PPROF_MAX_TYPES && proto_scan_next_of(&scan, PROFILE_SAMPLE_TYPE, &type))
         if (proto_find(type.bytes, 1, WIRE_VARINT, &field))
             names[count++] = field.value;
     return count;
@@ -216,7 +208,7 @@ static bool rename_types(struct bytes *raw)
     uint64_t names[PPROF_MAX_TYPES];
     size_t count = type_names(all, names);
     bool changed = false;
-    for (uint64_t index = 0; next_of(&scan, PROFILE_STRING_TABLE, &field); index++)
+    for (uint64_t index = 0; proto_scan_next_of(&scan, PROFILE_STRING_TABLE, &field); index++)
         for (size_t i = 0; i < count; i++) {
             uint8_t *text = raw->data + (field.bytes.data - all.data);
             for (size_t at = 0; names[i] == index && at < field.bytes.size; at++)

@@ -1,9 +1,9 @@
 /* Checks and indexes a profile (lib/wire/pprof/pprof.h). */
 #include "lib/wire/pprof/pprof.h"
 
+#include "lib/base/utf8.h"
 #include "lib/wire/pprof/pprof_cursor.h"
 #include "lib/wire/pprof/pprof_fields.h"
-#include "lib/wire/proto/utf8.h"
 
 /* Checks shape_pprof and all indices in one pass: two passes would take longer than inflating the
  * profile. */

@@ -1,6 +1,6 @@
 #include "lib/wire/pprof/series.h"
 
-#include "lib/wire/proto/utf8.h"
+#include "lib/base/utf8.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -102,20 +102,6 @@ struct series *series_with(const struct series *series, struct view name, struct
     return copy;
 }
 
-static bool is_space(uint8_t c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static struct view series_trim(struct view text)
-{
-    while (text.size && is_space(text.data[0]))
-        text = (struct view){text.data + 1, text.size - 1};
-    while (text.size && is_space(text.data[text.size - 1]))
-        text.size--;
-    return text;
-}
-
 static bool spelt_in(struct view text, const char *more)
 {
     for (size_t i = 0; i < text.size; i++) {
@@ -144,7 +130,7 @@ static const char *take_label(struct view *rest, struct series_label *label, boo
     *done = size == rest->size || rest->data[size] == '}';
     if (*done)
         return size == rest->size ? "the label list has no closing brace" : NULL;
-    label->name = series_trim((struct view){rest->data, size});
+    label->name = view_trim((struct view){rest->data, size}, VIEW_SPACE);
     *rest = (struct view){rest->data + size + 1, rest->size - size - 1};
     if (label->name.size == 0)
         return "a label has no name";
@@ -153,7 +139,7 @@ static const char *take_label(struct view *rest, struct series_label *label, boo
     size = span_until(*rest, ",}");
     if (size == rest->size)
         return "the label list has no closing brace";
-    label->value = series_trim((struct view){rest->data, size});
+    label->value = view_trim((struct view){rest->data, size}, VIEW_SPACE);
     bool last = rest->data[size] == '}';
     *rest = (struct view){rest->data + size + 1, last ? 0 : rest->size - size - 1};
     *done = last;
@@ -164,7 +150,7 @@ struct series *series_parse(struct view name, const char **reason)
 {
     struct series_label labels[MAX_LABELS + 1];
     size_t size = span_until(name, "{"), count = 1;
-    struct view app = series_trim((struct view){name.data, size});
+    struct view app = view_trim((struct view){name.data, size}, VIEW_SPACE);
     *reason = app.size == 0           ? "the application name is empty"
               : spelt_in(app, "_.-/") ? NULL
                                       : "the application name has characters other than letters, "

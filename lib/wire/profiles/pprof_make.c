@@ -1,9 +1,8 @@
 #include "lib/wire/profiles/pprof_make.h"
 
+#include "lib/base/utf8.h"
 #include "lib/wire/pprof/pprof_fields.h"
 #include "lib/wire/proto/proto_numbers.h"
-#include "lib/wire/proto/text.h"
-#include "lib/wire/proto/utf8.h"
 
 enum { OTLP_STACK_LOCATIONS = 1, OTLP_SAMPLE_ATTRIBUTES = 2 };
 enum {
@@ -24,12 +23,6 @@ static struct view pprof_make_entry_of(const struct pprof_make *make, enum otlp_
 {
     const struct otlp_dictionary *dictionary = make->dictionary;
     return index < dictionary->of[table].count ? dictionary->of[table].entries[index] : VIEW("");
-}
-
-static uint64_t number_of(struct view message, uint32_t number)
-{
-    struct proto_field field;
-    return proto_find(message, number, WIRE_VARINT, &field) ? field.value : 0;
 }
 
 /* Makes room for one more element in a list; old arrays stay in the arena. */
@@ -78,7 +71,8 @@ uint32_t pprof_make_text(struct pprof_make *make, uint32_t *id, struct view text
     return index;
 }
 
-uint32_t pprof_make_string(struct pprof_make *make, uint64_t index)
+/* As pprof_make_text, for a string of the dictionary. */
+static uint32_t pprof_make_string(struct pprof_make *make, uint64_t index)
 {
     if (index >= make->dictionary->of[OTLP_TABLE_STRING].count)
         return 0;
@@ -132,8 +126,9 @@ static uint32_t function_id(struct pprof_make *make, uint64_t index)
     /* The field numbers of name, system name and file name are one higher in pprof. */
     for (uint32_t field = OTLP_FUNCTION_NAME; field <= OTLP_FUNCTION_FILENAME; field++)
         proto_write_number(&make->write, field + FUNCTION_NAME - OTLP_FUNCTION_NAME,
-                           pprof_make_string(make, number_of(function, field)));
-    proto_write_number(&make->write, FUNCTION_START_LINE, number_of(function, OTLP_FUNCTION_START));
+                           pprof_make_string(make, proto_find_number(function, field)));
+    proto_write_number(&make->write, FUNCTION_START_LINE,
+                       proto_find_number(function, OTLP_FUNCTION_START));
     proto_write_close(&make->write, opened);
     return make->function_count;
 }
@@ -166,12 +161,12 @@ static void survey(struct pprof_make *make, struct pprof_mapping *mapping, struc
     while (proto_scan_next(&scan, &field)) {
         if (field.number != OTLP_LOCATION_LINES)
             continue;
-        uint64_t function = number_of(field.bytes, OTLP_LINE_FUNCTION);
+        uint64_t function = proto_find_number(field.bytes, OTLP_LINE_FUNCTION);
         struct view entry =
             function ? pprof_make_entry_of(make, OTLP_TABLE_FUNCTION, function) : VIEW("");
         mapping->functions &= function != 0;
-        mapping->filenames &= number_of(entry, OTLP_FUNCTION_FILENAME) != 0;
-        mapping->lines &= number_of(field.bytes, OTLP_LINE_LINE) != 0;
+        mapping->filenames &= proto_find_number(entry, OTLP_FUNCTION_FILENAME) != 0;
+        mapping->lines &= proto_find_number(field.bytes, OTLP_LINE_LINE) != 0;
         lines++;
     }
     mapping->inlined |= lines > 1;
@@ -185,14 +180,15 @@ static void write_lines(struct pprof_make *make, struct view location)
     while (proto_scan_next(&scan, &field)) {
         if (field.number != OTLP_LOCATION_LINES)
             continue;
-        uint32_t function = function_id(make, number_of(field.bytes, OTLP_LINE_FUNCTION));
+        uint32_t function = function_id(make, proto_find_number(field.bytes, OTLP_LINE_FUNCTION));
         /* Readers of pprof refuse a line without a function. */
         if (!function)
             continue;
         size_t line = proto_write_open(&make->write, LOCATION_LINE);
         proto_write_varint(&make->write, LINE_FUNCTION_ID, function);
-        proto_write_number(&make->write, LINE_LINE, number_of(field.bytes, OTLP_LINE_LINE));
-        proto_write_number(&make->write, LINE_COLUMN, number_of(field.bytes, OTLP_LINE_COLUMN));
+        proto_write_number(&make->write, LINE_LINE, proto_find_number(field.bytes, OTLP_LINE_LINE));
+        proto_write_number(&make->write, LINE_COLUMN,
+                           proto_find_number(field.bytes, OTLP_LINE_COLUMN));
         proto_write_close(&make->write, line);
     }
 }
@@ -204,7 +200,7 @@ static void write_functions(struct pprof_make *make, struct view location)
     struct proto_field field;
     while (proto_scan_next(&scan, &field))
         if (field.number == OTLP_LOCATION_LINES)
-            function_id(make, number_of(field.bytes, OTLP_LINE_FUNCTION));
+            function_id(make, proto_find_number(field.bytes, OTLP_LINE_FUNCTION));
 }
 
 static void write_location(struct pprof_make *make, uint32_t id, struct view location)
@@ -216,14 +212,15 @@ static void write_location(struct pprof_make *make, uint32_t id, struct view loc
     make->work += location.size;
     while ((attribute = profiles_attribute_list_next(&list)))
         folded |= attribute->kind == ATTRIBUTE_IS_FOLDED && attribute->flag;
-    uint32_t mapping = mapping_id(make, number_of(location, OTLP_LOCATION_MAPPING));
+    uint32_t mapping = mapping_id(make, proto_find_number(location, OTLP_LOCATION_MAPPING));
     if (mapping)
         survey(make, &make->made_mappings[mapping - 1], location);
     write_functions(make, location);
     size_t opened = proto_write_open(&make->write, PROFILE_LOCATION);
     proto_write_varint(&make->write, TABLE_ID, id);
     proto_write_number(&make->write, LOCATION_MAPPING_ID, mapping);
-    proto_write_number(&make->write, LOCATION_ADDRESS, number_of(location, OTLP_LOCATION_ADDRESS));
+    proto_write_number(&make->write, LOCATION_ADDRESS,
+                       proto_find_number(location, OTLP_LOCATION_ADDRESS));
     write_lines(make, location);
     proto_write_number(&make->write, LOCATION_IS_FOLDED, folded);
     proto_write_close(&make->write, opened);
@@ -337,12 +334,12 @@ static void write_mapping(struct pprof_make *make, const struct pprof_mapping *m
                  attribute->kind <= ATTRIBUTE_HAS_INLINE_FRAMES)
             has[attribute->kind - ATTRIBUTE_HAS_FUNCTIONS] = attribute->flag;
     }
-    uint32_t filename = pprof_make_string(make, number_of(entry, OTLP_MAPPING_FILENAME));
+    uint32_t filename = pprof_make_string(make, proto_find_number(entry, OTLP_MAPPING_FILENAME));
     size_t opened = proto_write_open(&make->write, PROFILE_MAPPING);
     proto_write_varint(&make->write, TABLE_ID, id);
     /* The field numbers of start, limit and offset are one higher in pprof. */
     for (uint32_t field = 1; field <= 3; field++)
-        proto_write_number(&make->write, field + 1, number_of(entry, field));
+        proto_write_number(&make->write, field + 1, proto_find_number(entry, field));
     proto_write_number(&make->write, MAPPING_FILENAME, filename);
     proto_write_number(&make->write, MAPPING_BUILD_ID, build_id);
     for (uint32_t i = 0; i < 4; i++)
@@ -358,7 +355,7 @@ static void write_string(struct pprof_make *make, struct view text)
         return;
     }
     size_t opened = proto_write_open(&make->write, PROFILE_STRING_TABLE);
-    if (make->write.result == BYTES_OK && !text_utf8(text, make->write.out))
+    if (make->write.result == BYTES_OK && !utf8_repair(text, make->write.out))
         make->write.result = BYTES_FULL;
     proto_write_close(&make->write, opened);
 }

@@ -48,9 +48,6 @@ void pprof_make_begin(struct pprof_make *make, struct bytes *out);
 /* Returns the index of a string, adding it if needed; *id caches it (NULL: not cached). */
 uint32_t pprof_make_text(struct pprof_make *make, uint32_t *id, struct view text);
 
-/* As pprof_make_text, for a string of the dictionary. */
-uint32_t pprof_make_string(struct pprof_make *make, uint64_t index);
-
 /* A sample with its stack, value and labels, from an OTLP sample. */
 struct pprof_make_sample {
     struct view body; /* of the OTLP Sample */

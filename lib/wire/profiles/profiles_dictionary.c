@@ -45,12 +45,6 @@ static uint32_t index_of(const struct profiles_ids *ids, uint64_t id)
     return low < ids->count && ids->of[low].id == id ? ids->of[low].index : 0;
 }
 
-static uint64_t number_of(struct view message, uint32_t number)
-{
-    struct proto_field field;
-    return proto_find(message, number, WIRE_VARINT, &field) ? field.value : 0;
-}
-
 static bool profiles_dictionary_read_ids(struct profiles_dictionary *dictionary,
                                          struct profiles_ids *ids, uint32_t number)
 {
@@ -66,7 +60,8 @@ static bool profiles_dictionary_read_ids(struct profiles_dictionary *dictionary,
     while (proto_scan_next(&scan, &field))
         if (field.number == number) {
             uint32_t index = (uint32_t)++ids->count;
-            ids->of[index - 1] = (struct profiles_id){number_of(field.bytes, TABLE_ID), index};
+            ids->of[index - 1] =
+                (struct profiles_id){proto_find_number(field.bytes, TABLE_ID), index};
         }
     if (count)
         qsort(ids->of, count, sizeof *ids->of, profiles_dictionary_by_id);
@@ -191,8 +186,8 @@ uint32_t profiles_dictionary_named(struct profiles_dictionary *dictionary,
     return end_entry(dictionary, &dictionary->attributes, &write);
 }
 
-uint32_t profiles_dictionary_flag(struct profiles_dictionary *dictionary,
-                                  enum profiles_attribute_kind kind, bool flag)
+static uint32_t profiles_dictionary_flag(struct profiles_dictionary *dictionary,
+                                         enum profiles_attribute_kind kind, bool flag)
 {
     struct proto_write write = begin_named(dictionary, kind);
     size_t value = proto_write_open(&write, ATTRIBUTE_VALUE);
@@ -227,11 +222,11 @@ uint32_t profiles_dictionary_comments(struct profiles_dictionary *dictionary)
 static void write_mapping(struct profiles_dictionary *dictionary, struct proto_write *write,
                           struct view mapping)
 {
-    uint64_t build_id = number_of(mapping, MAPPING_BUILD_ID);
+    uint64_t build_id = proto_find_number(mapping, MAPPING_BUILD_ID);
     size_t opened = proto_write_open(write, OTLP_TABLE_MAPPING + 1);
     /* The field numbers of start, limit, offset and file name are one lower in OTLP. */
     for (uint32_t field = MAPPING_START; field <= MAPPING_FILENAME; field++)
-        proto_write_number(write, field - 1, number_of(mapping, field));
+        proto_write_number(write, field - 1, proto_find_number(mapping, field));
     size_t list = proto_write_open(write, OTLP_MAPPING_ATTRIBUTES);
     if (build_id)
         proto_write_packed(write,
@@ -241,7 +236,7 @@ static void write_mapping(struct profiles_dictionary *dictionary, struct proto_w
         proto_write_packed(write, profiles_dictionary_flag(
                                       dictionary,
                                       (enum profiles_attribute_kind)(ATTRIBUTE_HAS_FUNCTIONS + i),
-                                      number_of(mapping, MAPPING_HAS_FUNCTIONS + i)));
+                                      proto_find_number(mapping, MAPPING_HAS_FUNCTIONS + i)));
     proto_write_close(write, list);
     proto_write_close(write, opened);
 }
@@ -252,21 +247,22 @@ static void write_location(struct profiles_dictionary *dictionary, struct proto_
     struct proto_scan scan = proto_scan_begin(location);
     struct proto_field field;
     size_t opened = proto_write_open(write, OTLP_TABLE_LOCATION + 1);
-    proto_write_number(write, 1,
-                       index_of(&dictionary->mappings, number_of(location, LOCATION_MAPPING_ID)));
-    proto_write_number(write, 2, number_of(location, LOCATION_ADDRESS));
+    proto_write_number(
+        write, 1,
+        index_of(&dictionary->mappings, proto_find_number(location, LOCATION_MAPPING_ID)));
+    proto_write_number(write, 2, proto_find_number(location, LOCATION_ADDRESS));
     while (proto_scan_next(&scan, &field)) {
         if (field.number != LOCATION_LINE)
             continue;
         size_t line = proto_write_open(write, OTLP_LOCATION_LINES);
         proto_write_number(
             write, LINE_FUNCTION_ID,
-            index_of(&dictionary->functions, number_of(field.bytes, LINE_FUNCTION_ID)));
+            index_of(&dictionary->functions, proto_find_number(field.bytes, LINE_FUNCTION_ID)));
         for (uint32_t number = LINE_FUNCTION_ID + 1; number <= LINE_COLUMN; number++)
-            proto_write_number(write, number, number_of(field.bytes, number));
+            proto_write_number(write, number, proto_find_number(field.bytes, number));
         proto_write_close(write, line);
     }
-    if (number_of(location, LOCATION_IS_FOLDED))
+    if (proto_find_number(location, LOCATION_IS_FOLDED))
         proto_write_varint(write, OTLP_LOCATION_ATTRIBUTES,
                            profiles_dictionary_flag(dictionary, ATTRIBUTE_IS_FOLDED, true));
     proto_write_close(write, opened);
@@ -278,7 +274,7 @@ static void write_function(struct profiles_dictionary *dictionary, struct proto_
     (void)dictionary;
     size_t opened = proto_write_open(write, OTLP_TABLE_FUNCTION + 1);
     for (uint32_t field = FUNCTION_NAME; field <= FUNCTION_START_LINE; field++)
-        proto_write_number(write, field - 1, number_of(function, field));
+        proto_write_number(write, field - 1, proto_find_number(function, field));
     proto_write_close(write, opened);
 }
 

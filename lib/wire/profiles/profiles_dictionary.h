@@ -49,8 +49,6 @@ uint32_t profiles_dictionary_number(struct profiles_dictionary *dictionary, uint
                                     int64_t number, uint64_t unit);
 uint32_t profiles_dictionary_named(struct profiles_dictionary *dictionary,
                                    enum profiles_attribute_kind kind, struct view text);
-uint32_t profiles_dictionary_flag(struct profiles_dictionary *dictionary,
-                                  enum profiles_attribute_kind kind, bool flag);
 /* The attribute with the pprof's comments, a list of strings. */
 uint32_t profiles_dictionary_comments(struct profiles_dictionary *dictionary);
 

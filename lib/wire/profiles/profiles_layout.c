@@ -42,20 +42,12 @@ struct profiles_walk profiles_walk_begin(struct view request)
     return walk;
 }
 
-static bool next_message(struct proto_scan *scan, uint32_t number, struct proto_field *field)
-{
-    while (proto_scan_next(scan, field))
-        if (field->number == number && field->type == WIRE_LEN)
-            return true;
-    return false;
-}
-
 bool profiles_walk_next(struct profiles_walk *walk, struct proto_field *profile)
 {
     struct proto_field entry;
-    while (!next_message(&walk->scope, SCOPE_PROFILES, profile)) {
-        while (!next_message(&walk->resource, RESOURCE_SCOPES, &entry)) {
-            if (!next_message(&walk->request, REQUEST_RESOURCES, &entry))
+    while (!proto_scan_next_of(&walk->scope, SCOPE_PROFILES, profile)) {
+        while (!proto_scan_next_of(&walk->resource, RESOURCE_SCOPES, &entry)) {
+            if (!proto_scan_next_of(&walk->request, REQUEST_RESOURCES, &entry))
                 return false;
             walk->resource = proto_scan_begin(entry.bytes);
         }
@@ -219,7 +211,7 @@ static void count_tables(struct detection *detection, struct view request)
 {
     struct proto_scan scan = proto_scan_begin(request);
     struct proto_field field, entry;
-    while (next_message(&scan, REQUEST_DICTIONARY, &field)) {
+    while (proto_scan_next_of(&scan, REQUEST_DICTIONARY, &field)) {
         struct proto_scan tables = proto_scan_begin(field.bytes);
         while (proto_scan_next(&tables, &entry))
             if (entry.number < 8 && entry.type == WIRE_LEN)
@@ -253,7 +245,7 @@ static void mark_others(const struct detection *detection, struct view request, 
     struct proto_scan scan = proto_scan_begin(request);
     struct profiles_walk walk = profiles_walk_begin(request);
     struct proto_field field, entry;
-    while (next_message(&scan, REQUEST_DICTIONARY, &field)) {
+    while (proto_scan_next_of(&scan, REQUEST_DICTIONARY, &field)) {
         struct proto_scan tables = proto_scan_begin(field.bytes);
         while (proto_scan_next(&tables, &entry)) {
             if (entry.number == TABLE_MAPPING && entry.type == WIRE_LEN)
@@ -283,7 +275,7 @@ static bool samples_own_attributes(const struct detection *detection, struct vie
     mark_others(detection, request, others);
     while (profiles_walk_next(&walk, &profile)) {
         struct proto_scan scan = proto_scan_begin(profile.bytes);
-        while (next_message(&scan, PROFILE_SAMPLES, &field))
+        while (proto_scan_next_of(&scan, PROFILE_SAMPLES, &field))
             mark_in(detection, field.bytes, new_roles.attributes, samples);
     }
     for (size_t i = 1; i < count; i++)

@@ -26,14 +26,6 @@ struct moving {
 static const uint8_t sample_moves[8] = {[2] = 4, [3] = 2, [4] = 3};
 static const uint8_t profile_moves[16] = {[8] = 7, [9] = 8, [10] = 9, [11] = 10, [12] = 11};
 
-static bool next_message(struct proto_scan *scan, uint32_t number, struct proto_field *field)
-{
-    while (proto_scan_next(scan, field))
-        if (field->number == number && field->type == WIRE_LEN)
-            return true;
-    return false;
-}
-
 /* Numbers below 16 are in the first byte of the tag, however long it is. */
 static void renumber(uint8_t *tag, uint8_t number)
 {
@@ -58,7 +50,7 @@ static void renumber_all(struct bytes *out, bool shifted)
     struct proto_field profile, sample;
     while (profiles_walk_next(&walk, &profile)) {
         struct proto_scan scan = proto_scan_begin(profile.bytes);
-        while (next_message(&scan, PROFILE_SAMPLES, &sample))
+        while (proto_scan_next_of(&scan, PROFILE_SAMPLES, &sample))
             move_fields(out, sample.bytes, sample_moves, sizeof sample_moves);
         if (shifted)
             move_fields(out, profile.bytes, profile_moves, sizeof profile_moves);
@@ -69,7 +61,7 @@ static void count_dictionary(struct moving *moving)
 {
     struct proto_scan scan = proto_scan_begin(moving->request);
     struct proto_field field, entry;
-    while (next_message(&scan, REQUEST_DICTIONARY, &field)) {
+    while (proto_scan_next_of(&scan, REQUEST_DICTIONARY, &field)) {
         struct proto_scan tables = proto_scan_begin(field.bytes);
         while (proto_scan_next(&tables, &entry)) {
             if (moving->strings && entry.number == DICTIONARY_STRINGS)
@@ -196,10 +188,10 @@ static void edit_resource(struct moving *moving, const struct proto_field *resou
     struct proto_scan scopes = proto_scan_begin(resource->bytes);
     struct proto_field scope, profile;
     splice_enter(&moving->splice, resource);
-    while (next_message(&scopes, RESOURCE_SCOPES, &scope)) {
+    while (proto_scan_next_of(&scopes, RESOURCE_SCOPES, &scope)) {
         struct proto_scan profiles = proto_scan_begin(scope.bytes);
         splice_enter(&moving->splice, &scope);
-        while (next_message(&profiles, SCOPE_PROFILES, &profile))
+        while (proto_scan_next_of(&profiles, SCOPE_PROFILES, &profile))
             edit_profile(moving, &profile);
         splice_leave(&moving->splice);
     }
@@ -211,7 +203,7 @@ static void edit_request(struct moving *moving, struct view additions)
 {
     struct proto_scan scan = proto_scan_begin(moving->request);
     struct proto_field field, last = {0};
-    while (next_message(&scan, REQUEST_DICTIONARY, &field))
+    while (proto_scan_next_of(&scan, REQUEST_DICTIONARY, &field))
         last = field;
     scan = proto_scan_begin(moving->request);
     while (proto_scan_next(&scan, &field)) {

@@ -43,7 +43,7 @@
 
 #define SHAPE_OF(name, rows)                                                                       \
     {                                                                                              \
-        name, (uint32_t)(sizeof(rows) / sizeof(rows)[0]), rows, NULL                               \
+        name, (uint32_t)(sizeof(rows) / sizeof(rows)[0]), rows, NULL, false                        \
     }
 
 #endif

@@ -74,9 +74,33 @@ static inline bool proto_scan_next(struct proto_scan *scan, struct proto_field *
     return true;
 }
 
+/* Goes on to the next LEN field of this number. False: there is none. */
+static inline bool proto_scan_next_of(struct proto_scan *scan, uint32_t number,
+                                      struct proto_field *field)
+{
+    while (proto_scan_next(scan, field))
+        if (field->number == number && field->type == WIRE_LEN)
+            return true;
+    return false;
+}
+
 /* Finds the last occurrence of a field (in protobuf the last one wins). False: absent, or bad. */
 bool proto_find(struct view message, uint32_t number, enum wire_type type,
                 struct proto_field *field);
+
+/* What proto_find finds of a varint; 0: absent. */
+static inline uint64_t proto_find_number(struct view message, uint32_t number)
+{
+    struct proto_field field;
+    return proto_find(message, number, WIRE_VARINT, &field) ? field.value : 0;
+}
+
+/* What proto_find finds of a LEN field; data NULL: absent. */
+static inline struct view proto_find_bytes(struct view message, uint32_t number)
+{
+    struct proto_field field;
+    return proto_find(message, number, WIRE_LEN, &field) ? field.bytes : (struct view){0};
+}
 
 /* Nesting depth of the groups inside a group's content; 0: none. The content must be
  * well-formed. */

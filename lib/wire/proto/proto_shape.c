@@ -1,6 +1,6 @@
 #include "lib/wire/proto/proto_shape.h"
 
-#include "lib/wire/proto/proto_plain.h"
+#include "lib/wire/proto/plain_key_value.h"
 
 #define WIRE_BIT(type) (1u << (type))
 
@@ -24,6 +24,7 @@ static const struct proto_row hole = {.kind = PROTO_UNKNOWN};
 struct frame {
     const struct proto_shape *shape;
     const uint8_t *end;
+    const uint8_t *start; /* set once the check is inside */
 };
 
 /* The next position: after a field, or, with a shape, inside a message that ends at end. */
@@ -101,7 +102,23 @@ static struct step step_any(const struct check *check, const struct frame *top, 
         return proto_shape_refuse(check, top, at, fault);
     if (row->kind != PROTO_MESSAGE)
         return (struct step){.at = field.end};
-    return (struct step){field.bytes.data, {row->shape, field.end}};
+    return (struct step){field.bytes.data, {row->shape, field.end, NULL}};
+}
+
+/* As step_quick, for bytes or a message with a length of two bytes, as a span has. at NULL: another
+ * field. */
+static inline struct step step_longer(const struct frame *top, unsigned depth, const uint8_t *at)
+{
+    const uint8_t *behind, *content = plain_content(at + 1, top->end, &behind);
+    uint32_t number = at[0] >> 3;
+    if (!content || (at[0] & 0x87) != WIRE_LEN || number >= top->shape->count)
+        return (struct step){0};
+    const struct proto_row *row = &top->shape->rows[number];
+    if (row->kind == PROTO_BYTES)
+        return (struct step){.at = behind};
+    if (row->kind == PROTO_MESSAGE && depth + 2 <= PROTO_MAX_DEPTH)
+        return (struct step){content, {row->shape, behind, NULL}};
+    return (struct step){0};
 }
 
 /* Fast path of step_any for fields with a one-byte tag that are eight-byte numbers, or bytes or
@@ -123,12 +140,16 @@ static inline struct step step_quick(const struct check *check, const struct fra
             plain_key_value(view_between(at + 2, end)))
             return (struct step){.at = end};
         if (row->kind == PROTO_MESSAGE && depth + 2 <= PROTO_MAX_DEPTH)
-            return (struct step){at + 2, {row->shape, end}};
+            return (struct step){at + 2, {row->shape, end, NULL}};
     } else if (left >= 9 && (at[0] & 0x87) == WIRE_I64 && number < shape->count &&
                shape->rows[number].kind == PROTO_FIXED64) {
         return (struct step){.at = at + 9};
+    } else if (left >= 2 && at[1] >= 0x80) {
+        struct step step = step_longer(top, depth, at);
+        if (step.at)
+            return step;
     }
-    return step_any(check, &(struct frame){shape, top->end}, depth, at);
+    return step_any(check, &(struct frame){shape, top->end, NULL}, depth, at);
 }
 
 /* Whether a message passes the fast check of its shape. */
@@ -152,9 +173,10 @@ bool proto_check_tally(const struct proto_shape *shape, struct view message,
                        struct proto_tally *tally, struct proto_fault *fault)
 {
     tally->met = tally->plain = 0;
+    tally->late_leads = false;
     const struct check check = {message.data, fault};
     struct frame around[PROTO_MAX_DEPTH];
-    struct frame top = {shape, proto_scan_begin(message).end};
+    struct frame top = {shape, proto_scan_begin(message).end, message.data};
     unsigned depth = 0;
     const uint8_t *at = message.data;
     for (;;) {
@@ -162,12 +184,15 @@ bool proto_check_tally(const struct proto_shape *shape, struct view message,
             struct step step = step_quick(&check, &top, depth, at);
             if (!step.at)
                 return false;
+            bool late = at != top.start;
             at = step.at;
             if (step.inner.shape && is_plain(&step, tally)) {
                 at = step.inner.end;
             } else if (step.inner.shape) {
+                tally->late_leads = tally->late_leads || (late && step.inner.shape->leads);
                 around[depth++] = top;
                 top = step.inner;
+                top.start = at;
             }
         }
         if (depth == 0)

@@ -66,12 +66,15 @@ struct proto_shape {
     const struct proto_row *rows; /* indexed by field number; rows[0] is a hole */
     /* Fast check before the field-by-field check; true: well-formed. NULL: none. */
     bool (*plain)(struct view message, void *notes);
+    bool leads; /* everyone writes it in front of the other fields of the message that it is in */
 };
 
-/* Number of messages whose shape has `plain`, and of those that were plain. */
+/* Number of messages whose shape has `plain`, and of those that were plain. Only notes are set by
+ * the caller. */
 struct proto_tally {
     uint32_t met, plain;
-    void *notes; /* passed to `plain`; may be NULL */
+    void *notes;     /* passed to `plain`; may be NULL */
+    bool late_leads; /* a message whose shape has `leads` was not in front */
 };
 
 /* Where and why a message was refused; texts are static. */

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+const uint8_t splice_length[1];
+
 void splice_begin(struct splice *splice, struct view source, struct arena *arena)
 {
     *splice = (struct splice){.source = source, .arena = arena, .size = source.size};
@@ -16,25 +18,31 @@ static void splice_grow(struct splice *splice, int64_t delta)
         splice->size = (size_t)((int64_t)splice->size + delta);
 }
 
-static bool splice_append(struct splice *splice, const struct splice_edit *edit)
+/* Makes room for `more` edits. */
+static __attribute__((noinline)) bool grow(struct splice *splice, size_t more)
 {
-    if (splice->count == splice->capacity) {
-        size_t capacity = splice->capacity ? 4 * splice->capacity : 16;
-        struct splice_edit *edits = arena_array_raw(splice->arena, capacity, sizeof *edits);
-        if (!edits) {
-            splice->failed = true;
-            return false;
-        }
-        if (splice->count)
-            memcpy(edits, splice->edits, splice->count * sizeof *edits);
-        splice->edits = edits;
-        splice->capacity = capacity;
-    }
-    if (splice->count > 0) {
-        const struct splice_edit *last = &splice->edits[splice->count - 1];
-        assert(edit->at >= last->at + last->remove);
-    }
-    splice->edits[splice->count++] = *edit;
+    size_t capacity = splice->capacity ? 4 * splice->capacity : 16;
+    while (capacity < splice->count + more)
+        capacity *= 2;
+    struct splice_edit *edits = arena_array_raw(splice->arena, capacity, sizeof *edits);
+    splice->failed = splice->failed || !edits;
+    if (!edits)
+        return false;
+    if (splice->count)
+        memcpy(edits, splice->edits, splice->count * sizeof *edits);
+    splice->edits = edits;
+    splice->capacity = capacity;
+    return true;
+}
+
+static inline bool splice_append(struct splice *splice, size_t at, size_t remove,
+                                 struct view insert)
+{
+    if (splice->count == splice->capacity && !grow(splice, 1))
+        return false;
+    struct splice_edit *edit = &splice->edits[splice->count++];
+    assert(splice->count == 1 || at >= edit[-1].at + edit[-1].remove);
+    *edit = (struct splice_edit){at, remove, insert};
     return true;
 }
 
@@ -42,18 +50,13 @@ static bool splice_append(struct splice *splice, const struct splice_edit *edit)
  * gets its value when the message is left. */
 static bool open_lengths(struct splice *splice)
 {
+    unsigned i = splice->depth;
     /* An inner message has one only if those around it have. */
-    if (splice->depth == 0 || splice->frames[splice->depth - 1].edit)
-        return true;
-    for (unsigned i = 0; i < splice->depth; i++) {
-        if (splice->frames[i].edit)
-            continue;
-        struct splice_edit edit = {
-            .at = splice->frames[i].length_at,
-            .remove = splice->frames[i].length_size,
-            .is_length = true,
-        };
-        if (!splice_append(splice, &edit))
+    while (i > 0 && !splice->frames[i - 1].edit)
+        i--;
+    for (; i < splice->depth; i++) {
+        if (!splice_append(splice, splice->frames[i].length_at, splice->frames[i].length_size,
+                           (struct view){splice_length, 0}))
             return false;
         splice->frames[i].edit = splice->count;
     }
@@ -82,8 +85,8 @@ void splice_leave(struct splice *splice)
         return;
     if (splice->frames[i].delta != 0) {
         struct splice_edit *edit = &splice->edits[index - 1];
-        edit->length = (uint64_t)((int64_t)splice->frames[i].length + splice->frames[i].delta);
-        int64_t size = (int64_t)proto_varint_size(edit->length);
+        edit->insert.size = (size_t)((int64_t)splice->frames[i].length + splice->frames[i].delta);
+        int64_t size = (int64_t)proto_varint_size(edit->insert.size);
         splice_grow(splice, splice->frames[i].delta + size - (int64_t)edit->remove);
     } else if (index == splice->count) {
         splice->count--;
@@ -99,24 +102,22 @@ static bool continues(const struct splice *splice, size_t at)
     if (splice->count == 0)
         return false;
     const struct splice_edit *last = &splice->edits[splice->count - 1];
-    return !last->is_length && last->remove && !last->insert.size && last->at + last->remove == at;
+    return last->remove && !last->insert.size && !splice_is_length(last) &&
+           last->at + last->remove == at;
 }
 
-static void splice_add(struct splice *splice, const uint8_t *from, const uint8_t *to,
-                       struct view text)
+static inline void splice_add(struct splice *splice, const uint8_t *from, const uint8_t *to,
+                              struct view text)
 {
-    if ((from == to && text.size == 0) || splice->failed || !open_lengths(splice))
+    bool open = splice->depth == 0 || splice->frames[splice->depth - 1].edit;
+    size_t at = (size_t)(from - splice->source.data), remove = (size_t)(to - from);
+    if ((remove == 0 && text.size == 0) || splice->failed || (!open && !open_lengths(splice)))
         return;
-    struct splice_edit edit = {
-        .at = (size_t)(from - splice->source.data),
-        .remove = (size_t)(to - from),
-        .insert = text,
-    };
-    if (text.size == 0 && continues(splice, edit.at))
-        splice->edits[splice->count - 1].remove += edit.remove;
-    else if (!splice_append(splice, &edit))
+    if (text.size == 0 && continues(splice, at))
+        splice->edits[splice->count - 1].remove += remove;
+    else if (!splice_append(splice, at, remove, text))
         return;
-    splice_grow(splice, (int64_t)text.size - (int64_t)edit.remove);
+    splice_grow(splice, (int64_t)text.size - (int64_t)remove);
 }
 
 void splice_insert(struct splice *splice, const uint8_t *at, struct view text)
@@ -134,12 +135,56 @@ void splice_replace(struct splice *splice, const uint8_t *from, const uint8_t *t
     splice_add(splice, from, to, text);
 }
 
+struct splice_edit *splice_room(struct splice *splice, size_t count)
+{
+    bool open = splice->depth == 0 || splice->frames[splice->depth - 1].edit;
+    if (splice->failed || (!open && !open_lengths(splice)) ||
+        (splice->capacity - splice->count <= count && !grow(splice, count + 1)))
+        return NULL;
+    return splice->edits + splice->count + 1; /* behind the message's length */
+}
+
+void splice_take(struct splice *splice, const struct proto_field *message,
+                 const struct splice_edit *end, int64_t growth)
+{
+    struct splice_edit *length = &splice->edits[splice->count];
+    uint64_t tag;
+    const uint8_t *at = proto_varint(message->start, message->end, &tag);
+    if (end == length + 1)
+        return;
+    /* Edits that cancel out keep the length's encoding. */
+    *length = (struct splice_edit){.at = (size_t)(at - splice->source.data)};
+    if (growth != 0) {
+        size_t size = (size_t)((int64_t)message->bytes.size + growth);
+        length->remove = (size_t)(message->bytes.data - at);
+        length->insert = (struct view){splice_length, size};
+        growth += (int64_t)proto_varint_size(size) - (int64_t)length->remove;
+    }
+    splice->count = (size_t)(end - splice->edits);
+    splice_grow(splice, growth);
+}
+
 void splice_abandon(struct splice *splice)
 {
     assert(splice->depth > 0);
     unsigned i = --splice->depth;
     if (splice->frames[i].edit)
         splice->count = splice->frames[i].edit - 1;
+}
+
+/* As proto_bytes_put, without a call for what is short. */
+static inline uint8_t *splice_put(uint8_t *out, struct view bytes)
+{
+    enum { WORD = 16 };
+    if (bytes.size < WORD || bytes.size > 4 * WORD)
+        return proto_bytes_put(out, bytes);
+    memcpy(out, bytes.data, WORD);
+    if (bytes.size > 2 * WORD) {
+        memcpy(out + WORD, bytes.data + WORD, WORD);
+        memcpy(out + bytes.size - 2 * WORD, bytes.data + bytes.size - 2 * WORD, WORD);
+    }
+    memcpy(out + bytes.size - WORD, bytes.data + bytes.size - WORD, WORD);
+    return out + bytes.size;
 }
 
 size_t splice_size(const struct splice *splice)
@@ -154,11 +199,11 @@ void splice_write(const struct splice *splice, uint8_t *out)
     for (size_t i = 0; i < splice->count; i++) {
         const struct splice_edit *edit = &splice->edits[i];
         struct view kept = {splice->source.data + at, edit->at - at};
-        out = proto_bytes_put(out, kept);
-        if (edit->is_length)
-            out = proto_varint_put(out, edit->length);
+        out = splice_put(out, kept);
+        if (splice_is_length(edit))
+            out = proto_varint_put(out, edit->insert.size);
         else
-            out = proto_bytes_put(out, edit->insert);
+            out = splice_put(out, edit->insert);
         at = edit->at + edit->remove;
     }
     if (at < splice->source.size)

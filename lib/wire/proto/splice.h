@@ -15,12 +15,24 @@
 enum { SPLICE_MAX_NESTING = 8 };
 
 struct splice_edit {
-    size_t at;     /* offset in the source */
-    size_t remove; /* bytes of the source to remove */
-    struct view insert;
-    uint64_t length; /* if is_length: the new length, written as a varint */
-    bool is_length;
+    size_t at;          /* offset in the source */
+    size_t remove;      /* bytes of the source to remove */
+    struct view insert; /* data splice_length: its size is a message's new length */
 };
+
+/* Marks an edit that writes a length, as a varint. */
+extern const uint8_t splice_length[1];
+
+static inline bool splice_is_length(const struct splice_edit *edit)
+{
+    return edit->insert.data == splice_length;
+}
+
+/* Bytes that an edit writes. */
+static inline size_t splice_insert_size(const struct splice_edit *edit)
+{
+    return splice_is_length(edit) ? proto_varint_size(edit->insert.size) : edit->insert.size;
+}
 
 struct splice {
     struct view source;
@@ -50,6 +62,14 @@ void splice_insert(struct splice *splice, const uint8_t *at, struct view text);
 void splice_delete(struct splice *splice, const uint8_t *from, const uint8_t *to);
 void splice_replace(struct splice *splice, const uint8_t *from, const uint8_t *to,
                     struct view text);
+
+/* Many edits of a message in the current one at once, which is not entered for it. Returns room for
+ * up to `count` of them, which the caller fills in order of offset; NULL: none, the splice has
+ * failed. Then splice_take takes those before `end`, by which the message grows, or if negative
+ * shrinks. */
+struct splice_edit *splice_room(struct splice *splice, size_t count);
+void splice_take(struct splice *splice, const struct proto_field *message,
+                 const struct splice_edit *end, int64_t growth);
 
 /* Leaves the current message and drops all edits inside it, e.g. to delete it as a whole. */
 void splice_abandon(struct splice *splice);

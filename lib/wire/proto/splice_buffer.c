@@ -61,8 +61,8 @@ static void splice_buffer_walk(struct writer *writer, const struct splice *splic
         const struct splice_edit *edit = &splice->edits[i];
         uint8_t length[10];
         splice_buffer_keep(writer, (struct view){splice->source.data + at, edit->at - at});
-        if (edit->is_length)
-            copy(writer, view_between(length, proto_varint_put(length, edit->length)));
+        if (splice_is_length(edit))
+            copy(writer, view_between(length, proto_varint_put(length, edit->insert.size)));
         else
             copy(writer, edit->insert);
         at = edit->at + edit->remove;
@@ -97,24 +97,26 @@ static struct buffer *share(struct writer *writer, const struct splice *splice)
     return joined;
 }
 
-/* Bytes in runs that are long enough to be shared. */
-static size_t sharable(const struct splice *splice)
+/* Whether most bytes are in runs that are long enough to be shared: a shared run keeps the whole
+ * source in memory, including deleted bytes. */
+static bool worth_sharing(const struct splice *splice)
 {
-    size_t at = 0, sum = 0;
+    size_t at = 0, left = splice->source.size / 4;
     for (size_t i = 0; i < splice->count; i++) {
-        size_t run = splice->edits[i].at - at;
-        if (run >= LONG)
-            sum += run;
-        at = splice->edits[i].at + splice->edits[i].remove;
+        size_t run = splice->edits[i].at - at, remove = splice->edits[i].remove;
+        size_t lost = remove + (run < LONG ? run : 0);
+        if (lost > left)
+            return false;
+        left -= lost;
+        at = splice->edits[i].at + remove;
     }
-    return splice->source.size - at >= LONG ? sum + splice->source.size - at : sum;
+    return splice->source.size - at >= LONG || splice->source.size - at <= left;
 }
 
 struct buffer *splice_buffer(const struct splice *splice, struct buffer *source)
 {
     struct writer writer = {.source = source};
-    /* A shared run keeps the whole source in memory, including deleted bytes. */
-    if (sharable(splice) < source->size / 4 * 3)
+    if (!worth_sharing(splice))
         return copy_all(splice, source->budget);
     splice_buffer_walk(&writer, splice);
     return share(&writer, splice);

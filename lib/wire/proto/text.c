@@ -1,33 +1,10 @@
 #include "lib/wire/proto/text.h"
 
-#include "lib/wire/proto/utf8.h"
+#include "lib/base/utf8.h"
 
 static bool text_put(struct bytes *out, struct view text)
 {
     return bytes_append_view(out, text) == BYTES_OK;
-}
-
-/* Length of the UTF-8 sequence at the start; 0: invalid. */
-static size_t sequence(struct view text)
-{
-    for (size_t size = 1; size <= 4 && size <= text.size; size++)
-        if (utf8_valid((struct view){text.data, size}))
-            return size;
-    return 0;
-}
-
-bool text_utf8(struct view text, struct bytes *out)
-{
-    if (utf8_valid(text))
-        return text_put(out, text);
-    while (text.size > 0) {
-        size_t size = sequence(text);
-        if (!text_put(out, size ? (struct view){text.data, size} : VIEW("\xef\xbf\xbd")))
-            return false;
-        size += size == 0;
-        text = (struct view){text.data + size, text.size - size};
-    }
-    return true;
 }
 
 static bool put_escape(uint8_t c, struct bytes *out)
@@ -61,7 +38,7 @@ bool text_json(struct view text, struct bytes *out)
         size_t run = at;
         while (run < text.size && plain(text.data[run]))
             run++;
-        if (!text_utf8((struct view){text.data + at, run - at}, out))
+        if (!utf8_repair((struct view){text.data + at, run - at}, out))
             return false;
         if (run < text.size && !put_escape(text.data[run++], out))
             return false;
@@ -80,20 +57,9 @@ void text_cut(struct view text, char *out, size_t out_size)
     out[size] = 0;
 }
 
-static bool is_white(uint8_t c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 void text_shown(struct view text, char *out, size_t out_size)
 {
-    while (text.size && is_white(text.data[0])) {
-        text.data++;
-        text.size--;
-    }
-    while (text.size && is_white(text.data[text.size - 1]))
-        text.size--;
-    text_cut(text, out, out_size);
+    text_cut(view_trim(text, VIEW_SPACE), out, out_size);
 }
 
 int text_hex_digit(uint8_t c)

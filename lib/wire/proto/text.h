@@ -8,10 +8,6 @@
  * invalid UTF-8 becomes U+FFFD. False: out is full. */
 bool text_json(struct view text, struct bytes *out);
 
-/* Appends text with the same replacement of invalid UTF-8, but without quotes or escapes. False:
- * out is full. */
-bool text_utf8(struct view text, struct bytes *out);
-
 /* Copies text, truncated and NUL-terminated; an embedded NUL becomes a space. */
 void text_cut(struct view text, char *out, size_t out_size);
 

@@ -7,12 +7,9 @@ void view_set_init(struct view_set *set, struct arena *arena)
     *set = (struct view_set){.arena = arena};
 }
 
-/* FNV-1a, with the high bits folded in. */
 static size_t hash(struct view bytes)
 {
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < bytes.size; i++)
-        sum = (sum ^ bytes.data[i]) * UINT64_C(0x100000001b3);
+    uint64_t sum = view_hash(bytes);
     return (size_t)(sum ^ sum >> 29);
 }
 

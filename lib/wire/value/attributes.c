@@ -1,16 +1,18 @@
 /* Lists of KeyValue under edit. */
-#include "lib/wire/value/value.h"
+#include "lib/wire/value/attributes.h"
 
 #include "lib/wire/otlp/otlp_attribute.h"
-#include "lib/wire/proto/proto_plain.h"
+#include "lib/wire/proto/plain_key_value.h"
+#include "lib/wire/value/key_sieve.h"
 
 #include <endian.h>
 
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, LIST_VALUES = 1 };
 
-enum { FIRST_ROOM = 32, KEY_SIZE_MAX = 255 };
+enum { FIRST_ROOM = 32 };
 
-bool attributes_grow(struct attributes *attributes)
+/* Room for more of them. False: there is none. */
+static bool grow(struct attributes *attributes)
 {
     size_t count = attributes->count,
            capacity = attributes->capacity ? 2 * attributes->capacity : FIRST_ROOM;
@@ -19,29 +21,28 @@ bool attributes_grow(struct attributes *attributes)
     attributes->failed = !items;
     if (!items)
         return false;
-    uint8_t *key_sizes = (uint8_t *)(items + capacity);
+    uint8_t *marks = (uint8_t *)(items + capacity);
     if (count) {
         memcpy(items, attributes->items, count * sizeof *items);
-        memcpy(key_sizes, attributes->key_sizes, count);
+        memcpy(marks, attributes->marks, count);
     }
     attributes->items = items;
-    attributes->key_sizes = key_sizes;
+    attributes->marks = marks;
     attributes->capacity = capacity;
     return true;
 }
 
-static inline uint8_t key_size(struct view key)
+static inline uint8_t mark_of(struct view key)
 {
-    return (uint8_t)(key.size < KEY_SIZE_MAX ? key.size : KEY_SIZE_MAX);
+    return key_mark(key.size, key_last(key));
 }
 
 static inline struct attribute *add(struct attributes *attributes, struct view key)
 {
-    if (attributes->failed ||
-        (attributes->count == attributes->capacity && !attributes_grow(attributes)))
+    if (attributes->failed || (attributes->count == attributes->capacity && !grow(attributes)))
         return NULL;
     struct attribute *item = &attributes->items[attributes->count];
-    attributes->key_sizes[attributes->count++] = key_size(key);
+    attributes->marks[attributes->count++] = mark_of(key);
     item->key = key;
     item->changed = item->gone = false;
     return item;
@@ -57,6 +58,14 @@ bool attributes_append(struct attributes *attributes, struct view body, struct v
     item->any = view_between(value, body.data + body.size);
     item->source = source;
     return true;
+}
+
+bool attributes_take(struct attributes *attributes, const struct attribute *item)
+{
+    struct attribute *taken = add(attributes, item->key);
+    if (taken)
+        *taken = *item;
+    return taken;
 }
 
 /* The body of a KeyValue's AnyValue; the last one of several counts. */
@@ -100,10 +109,26 @@ static inline uint64_t same_bytes(uint64_t word, uint8_t byte)
     return (word - ones) & ~word & ones << 7;
 }
 
-/* Keys that differ mostly do so in their last byte. */
-static inline bool ends_alike(struct view a, struct view b)
+/* Keys are too short for a call of memcmp to pay. */
+static inline bool same_key(struct view a, struct view b)
 {
-    return !a.size || !b.size || a.data[a.size - 1] == b.data[b.size - 1];
+    uint64_t x, y;
+    if (a.size != b.size)
+        return false;
+    for (size_t i = 0; a.size < sizeof x && i < a.size; i++)
+        if (a.data[i] != b.data[i])
+            return false;
+    if (a.size < sizeof x)
+        return true;
+    for (size_t i = 0; i < a.size - sizeof x; i += sizeof x) {
+        memcpy(&x, a.data + i, sizeof x);
+        memcpy(&y, b.data + i, sizeof y);
+        if (x != y)
+            return false;
+    }
+    memcpy(&x, a.data + a.size - sizeof x, sizeof x);
+    memcpy(&y, b.data + b.size - sizeof y, sizeof y);
+    return x == y;
 }
 
 /* ---- the index of long lists ---- */
@@ -182,23 +207,39 @@ static struct attribute *find_indexed(const struct attributes *attributes, struc
     return NULL;
 }
 
-struct attribute *attributes_find(struct attributes *attributes, struct view key)
+/* Among the eight items from one on, or as many as there are. */
+static inline struct attribute *find_in_eight(const struct attributes *attributes, size_t from,
+                                              struct view key)
 {
-    if (attributes->count >= INDEX_FROM && update_index(attributes))
-        return find_indexed(attributes, key);
-    const uint8_t size = key_size(key);
-    for (size_t i = 0; i < attributes->count; i += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, attributes->key_sizes + i, sizeof word);
-        for (uint64_t same = same_bytes(le64toh(word), size); same; same &= same - 1) {
-            size_t at = i + (size_t)__builtin_ctzll(same) / 8;
-            struct attribute *item = &attributes->items[at];
-            if (at < attributes->count && ends_alike(item->key, key) && view_eq(item->key, key) &&
-                !item->gone)
-                return item;
-        }
+    uint64_t word;
+    memcpy(&word, attributes->marks + from, sizeof word);
+    for (uint64_t same = same_bytes(le64toh(word), mark_of(key)); same; same &= same - 1) {
+        size_t at = from + (unsigned)__builtin_ctzll(same) / 8;
+        struct attribute *item = &attributes->items[at];
+        if (at >= attributes->count)
+            break;
+        if (!item->gone && same_key(item->key, key))
+            return item;
     }
     return NULL;
+}
+
+static __attribute__((noinline)) struct attribute *find_in_many(struct attributes *attributes,
+                                                                struct view key)
+{
+    struct attribute *found = NULL;
+    if (attributes->count >= INDEX_FROM && update_index(attributes))
+        return find_indexed(attributes, key);
+    for (size_t from = 0; from < attributes->count && !found; from += 8)
+        found = find_in_eight(attributes, from, key);
+    return found;
+}
+
+struct attribute *attributes_find(struct attributes *attributes, struct view key)
+{
+    if (attributes->count > 8)
+        return find_in_many(attributes, key);
+    return attributes->count ? find_in_eight(attributes, 0, key) : NULL;
 }
 
 bool attributes_get(struct attributes *attributes, struct view key, struct value *value)
@@ -260,7 +301,7 @@ void attributes_remove(struct attributes *attributes, struct attribute *attribut
 void attributes_name(struct attributes *attributes, struct attribute *attribute, struct view key)
 {
     attribute->key = key;
-    attributes->key_sizes[attribute - attributes->items] = key_size(key);
+    attributes->marks[attribute - attributes->items] = mark_of(key);
     attributes->index = NULL;
 }
 

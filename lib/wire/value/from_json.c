@@ -4,6 +4,7 @@
 #include "lib/wire/json/json_scan.h"
 #include "lib/wire/proto/proto_write.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -40,6 +41,8 @@ static bool put_number(struct json_scan *scan, struct proto_write *write)
     snprintf(copy, sizeof copy, "%.*s", VIEW_ARG(text.raw));
     double number = strtod(copy, NULL);
     uint64_t bits;
+    if (isinf(number))
+        return false;
     memcpy(&bits, &number, sizeof bits);
     proto_write_fixed64(write, 4, bits);
     return true;

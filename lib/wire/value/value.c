@@ -1,4 +1,4 @@
-#include "lib/wire/value/value.h"
+#include "lib/wire/value/attributes.h"
 
 #include "lib/wire/http/base64.h"
 #include "lib/wire/proto/text.h"
@@ -277,9 +277,7 @@ static bool json_list(struct view body, struct bytes *out)
 static int by_key(const void *a, const void *b)
 {
     const struct attribute *x = a, *y = b;
-    size_t n = x->key.size < y->key.size ? x->key.size : y->key.size;
-    int order = n ? memcmp(x->key.data, y->key.data, n) : 0;
-    return order ? order : (x->key.size > y->key.size) - (x->key.size < y->key.size);
+    return view_order(x->key, y->key);
 }
 
 static bool json_map(struct view body, struct bytes *out)

@@ -42,7 +42,8 @@ bool origin_matches(const struct origin *a, const struct origin *b)
                                   segment_same_text(x->authorization, y->authorization))));
 }
 
-size_t segment_memory(const struct segment_size *size)
+/* Returns the bytes of memory that a segment takes. */
+static size_t segment_memory(const struct segment_size *size)
 {
     return sizeof(struct segment) + size->spans * sizeof(struct held) +
            size->scopes * sizeof(struct interned *) + size->bytes;

@@ -90,9 +90,6 @@ struct segment_size {
     uint32_t bytes;
 };
 
-/* Returns the bytes of memory that a segment takes. */
-size_t segment_memory(const struct segment_size *size);
-
 /* Makes an empty segment, charged to the budget (past its limit only with may_force). Takes over
  * the reference to resource; the caller fills scopes, spans and bytes. NULL: no memory; resource is
  * kept by the caller. */

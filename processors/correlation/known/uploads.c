@@ -2,6 +2,7 @@
 
 #include "lib/wire/http/http_query.h"
 #include "lib/wire/otlp/otlp_span.h"
+#include "lib/wire/pprof/pprof_count.h"
 #include "lib/wire/pprof/pprof_frames.h"
 #include "lib/wire/profiles/otlp_profiles.h"
 
@@ -44,6 +45,19 @@ uint64_t upload_content(const struct upload *upload, const struct stated *stated
     for (size_t i = 0; i < upload->count; i++)
         hash = uploads_mix(uploads_mix(hash, upload->ids[i].id), upload->ids[i].cpu_ns);
     return hash;
+}
+
+bool upload_make_rows(struct upload *upload, size_t count, bool wall, struct arena *arena)
+{
+    upload->ids = arena_array(arena, count, sizeof *upload->ids);
+    if (wall)
+        upload->wall_ns = arena_array(arena, count, sizeof *upload->wall_ns);
+    return upload->ids && (upload->wall_ns || !wall);
+}
+
+uint64_t upload_product(uint64_t a, uint64_t b)
+{
+    return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
 static uint64_t labels_of(const struct series *series)
@@ -93,8 +107,8 @@ static uint32_t small(uint64_t value)
 
 /* Which of a pprof's values are used; -1: absent. */
 struct columns {
-    int samples; /* samples/count */
     int cpu;     /* cpu/nanoseconds */
+    int wall;    /* wall/nanoseconds */
     int decides; /* must be positive for a sample to count; -1: any */
 };
 
@@ -110,8 +124,8 @@ static int column(const struct pprof *pprof, struct view type, struct view unit)
 static struct columns columns_of(const struct pprof *pprof, enum kind kind)
 {
     struct columns columns = {
-        .samples = column(pprof, samples, VIEW("count")),
         .cpu = column(pprof, cpu, VIEW("nanoseconds")),
+        .wall = column(pprof, VIEW("wall"), VIEW("nanoseconds")),
         .decides = -1,
     };
     if (kind == KIND_PROCESS_CPU)
@@ -134,13 +148,15 @@ static bool counts(const struct pprof_sample *sample, const struct columns *colu
 static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof, struct arena *arena)
 {
     unsigned keys = 1u << PPROF_KEY_SPAN_ID | 1u << PPROF_KEY_PROFILE_ID;
+    struct columns columns = columns_of(pprof, upload->window.kind);
+    struct pprof_count count = pprof_count_of(pprof);
+    upload->times_cpu = columns.cpu >= 0;
     if (!(pprof->keys_seen & keys))
         return true;
-    upload->ids = arena_array(arena, pprof->sample_count, sizeof *upload->ids);
     struct pprof_frames frames;
-    if (!upload->ids || !pprof_frames_open(&frames, pprof, arena))
+    if (!upload_make_rows(upload, pprof->sample_count, columns.wall >= 0, arena) ||
+        !pprof_frames_open(&frames, pprof, arena))
         return false;
-    struct columns columns = columns_of(pprof, upload->window.kind);
     struct proto_scan scan = pprof_samples(pprof);
     struct pprof_sample sample;
     uint64_t id;
@@ -148,9 +164,11 @@ static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof, s
         if (!sample.span_id.data || !span_id_parse(sample.span_id, &id) ||
             !counts(&sample, &columns) || !pprof_frames_any(&frames, &sample))
             continue;
+        if (upload->wall_ns)
+            upload->wall_ns[upload->count] = positive(sample.values[columns.wall]);
         upload->ids[upload->count++] = (struct span_figures){
             .id = id,
-            .samples = columns.samples < 0 ? 1 : small(positive(sample.values[columns.samples])),
+            .samples = small(pprof_count_samples(&count, &sample)),
             .cpu_ns = columns.cpu < 0 ? 0 : positive(sample.values[columns.cpu]),
         };
     }
@@ -232,19 +250,13 @@ static enum kind kind_of_otlp(const struct otlp_profile *profile)
     return profile->period_type.size ? kind_parse(profile->period_type) : KIND_PROCESS_CPU;
 }
 
-static struct span_figures otlp_figures(const struct otlp_profile *profile, uint64_t id,
-                                        const struct otlp_profile_sample *sample)
+/* The time that a value stands for, if the profile measures that of this name; ns, 0: it does not.
+ */
+static uint64_t otlp_unit_of(const struct otlp_profile *profile, struct view name)
 {
-    uint64_t value = positive(sample->value_sum), period = positive(profile->period);
-    struct span_figures figures = {.id = id, .samples = 1};
-    if (view_eq(profile->type, samples)) {
-        figures.samples = small(value);
-        if (view_eq(profile->period_type, cpu) && period)
-            figures.cpu_ns = value <= UINT64_MAX / period ? value * period : UINT64_MAX;
-    } else if (view_eq(profile->type, cpu) && view_eq(profile->unit, VIEW("nanoseconds"))) {
-        figures.cpu_ns = value;
-    }
-    return figures;
+    if (view_eq(profile->type, samples))
+        return view_eq(profile->period_type, name) ? positive(profile->period) : 0;
+    return view_eq(profile->type, name) && view_eq(profile->unit, VIEW("nanoseconds"));
 }
 
 static bool otlp_id(const struct otlp_profile_sample *sample, uint64_t *id)
@@ -259,15 +271,25 @@ static bool otlp_id(const struct otlp_profile_sample *sample, uint64_t *id)
 static bool read_otlp_ids(struct upload *upload, const struct otlp_dictionary *dictionary,
                           const struct otlp_profile *profile, struct arena *arena)
 {
-    upload->ids = arena_array(arena, profile->sample_count, sizeof *upload->ids);
-    if (!upload->ids)
+    uint64_t cpu_unit = otlp_unit_of(profile, cpu), wall_unit = otlp_unit_of(profile, VIEW("wall"));
+    bool counted = view_eq(profile->type, samples);
+    upload->times_cpu = cpu_unit != 0;
+    if (!upload_make_rows(upload, profile->sample_count, wall_unit != 0, arena))
         return false;
     struct proto_scan scan = proto_scan_begin(profile->body);
     struct otlp_profile_sample sample;
     uint64_t id;
-    while (otlp_profile_next_sample(dictionary, profile, &scan, &sample))
-        if (sample.drawn && sample.value_sum > 0 && otlp_id(&sample, &id))
-            upload->ids[upload->count++] = otlp_figures(profile, id, &sample);
+    while (otlp_profile_next_sample(dictionary, profile, &scan, &sample)) {
+        uint64_t value = positive(sample.value_sum);
+        if (!sample.drawn || !value || !otlp_id(&sample, &id))
+            continue;
+        if (upload->wall_ns)
+            upload->wall_ns[upload->count] = upload_product(value, wall_unit);
+        upload->ids[upload->count++] =
+            (struct span_figures){.id = id,
+                                  .samples = counted ? small(value) : 1,
+                                  .cpu_ns = upload_product(value, cpu_unit)};
+    }
     return true;
 }
 

@@ -35,6 +35,8 @@ struct upload {
     uint64_t middle;
     struct span_figures *ids; /* one for each sample with an id; ids may repeat */
     size_t count;
+    uint64_t *wall_ns; /* wall time of each of these; NULL: not measured */
+    bool times_cpu;    /* it measures CPU time */
 };
 
 /* Reads a pprof. series: remapped. kinds: those whose ids are wanted. now: wall. NULL: no
@@ -71,6 +73,13 @@ void upload_set_window(struct window *window, const struct stated *stated, uint6
 
 /* Hashes the given times, the samples and their ids: equal for equal uploads. */
 uint64_t upload_content(const struct upload *upload, const struct stated *stated, size_t count);
+
+/* Makes the rows of `count` samples with an id, which count as soon as they are filled. wall: also
+ * those of their wall time. False: no memory. */
+bool upload_make_rows(struct upload *upload, size_t count, bool wall, struct arena *arena);
+
+/* a * b, at most UINT64_MAX. */
+uint64_t upload_product(uint64_t a, uint64_t b);
 
 /* uploads_jfr.c: the list without its service. NULL: *why says why it cannot be read. */
 struct upload *uploads_of_jfr(const struct batch *batch, unsigned kinds, uint64_t now,

@@ -163,11 +163,6 @@ static unsigned kinds_of(const struct recording *recording, const struct jfr_eve
     return kinds;
 }
 
-static uint64_t product(uint64_t a, uint64_t b)
-{
-    return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
-}
-
 /* Counts samples, or fills rows if there are any to fill. */
 static void uploads_jfr_take(const struct recording *recording, enum kind kind, uint64_t id,
                              const struct jfr_event *event)
@@ -178,9 +173,11 @@ static void uploads_jfr_take(const struct recording *recording, enum kind kind, 
         .samples = event->samples > UINT32_MAX ? UINT32_MAX : (uint32_t)event->samples,
     };
     if (kind == KIND_PROCESS_CPU && recording->times_cpu)
-        figures.cpu_ns = product(event->samples, recording->period);
+        figures.cpu_ns = upload_product(event->samples, recording->period);
     if (upload->ids)
         upload->ids[upload->count] = figures;
+    if (upload->wall_ns)
+        upload->wall_ns[upload->count] = upload_product(event->samples, recording->period);
     upload->count++;
 }
 
@@ -215,8 +212,7 @@ static bool uploads_jfr_read_ids(struct recording *recording, struct arena *aren
         struct upload *upload = recording->uploads[kind];
         if (upload->count == 0)
             continue;
-        upload->ids = arena_array(arena, upload->count, sizeof *upload->ids);
-        if (!upload->ids)
+        if (!upload_make_rows(upload, upload->count, kind == KIND_WALL, arena))
             return false;
         upload->count = 0;
     }
@@ -295,6 +291,7 @@ static struct upload *list_of(const struct recording *recording, const char *que
             continue;
         upload_set_window(&upload->window, &stated, now);
         upload->has_samples = recording->samples[kind] > 0;
+        upload->times_cpu = kind == KIND_PROCESS_CPU && recording->times_cpu;
         upload->window.content = upload_content(upload, &stated, recording->samples[kind]);
         upload->next = list;
         list = upload;

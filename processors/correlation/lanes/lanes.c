@@ -36,7 +36,7 @@ static void state_unref(struct lane_state *state)
     budget_give(budget, sizeof *state);
 }
 
-/* Sets when the lane is to wake it, and what the ticker does meanwhile. */
+/* Sets when the lane wakes the state, and when the ticker does. */
 static void schedule(struct lane_state *state, bool was_dirty)
 {
     const struct env *env = state->top->env;
@@ -133,7 +133,7 @@ static struct lane_state *state_new(struct correlation *top, struct lane *lane)
     return state;
 }
 
-/* Batches of a lane come from one thread at a time, so nobody else adds it meanwhile. */
+/* One thread at a time pushes into a lane, so no other adds the state meanwhile. */
 static struct lane_state *state_add(struct correlation *top, struct lane *lane)
 {
     struct lanes *lanes = &top->lanes;
@@ -179,7 +179,8 @@ enum verdict lanes_consume(struct correlation *top, struct batch *batch, struct 
     return verdict;
 }
 
-/* Returns a state with a reference: the one after another one, which it lets go. NULL: no more. */
+/* Returns the state after another one, with a reference, and drops that of the other. NULL: no
+ * more. */
 static struct lane_state *next_state(struct correlation *top, struct lane_state *after)
 {
     struct lanes *lanes = &top->lanes;
@@ -222,7 +223,7 @@ uint64_t lanes_tick(struct correlation *top, uint64_t mono)
     if (atomic_load_explicit(&top->lanes.count, memory_order_relaxed) == 0)
         return TIME_NEVER;
     while ((each = next_state(top, each))) {
-        /* Whoever has the lock runs what is due, and asks for a tick if need be. */
+        /* The thread that has the lock runs what is due, and asks for a tick if needed. */
         if (pthread_mutex_trylock(&each->lock) != 0)
             continue;
         if (!each->gone)
@@ -232,7 +233,7 @@ uint64_t lanes_tick(struct correlation *top, uint64_t mono)
     return next;
 }
 
-/* Hands on what it holds, as an instance does at its end. */
+/* Hands on what it holds, as an instance does when it closes. */
 static void state_close(struct lane_state *state)
 {
     struct outcome outcome =

@@ -1,12 +1,12 @@
 /*
- * The states of lanes (pipeline/lane.h). What one knows and holds is a struct correlation of its
- * own, with its own lock and with the lane's clock for both of its clocks, so the rules need not
- * know of lanes, and lanes never wait for one another. The configured instance (top) has what
- * belongs to all: limits, metrics, and the sums of what the explain output shows.
+ * The states of lanes (pipeline/lane.h). Each has a struct correlation of its own, whose wall and
+ * monotonic clocks are both the lane's. So the rules need not know about lanes, and lanes never
+ * wait for one another. The configured instance (top) has what lanes share: limits, metrics, and
+ * sums for the explain output.
  *
- * A lane's events happen in the order of their lane time: batches, and ticks between them. A batch
- * that is ahead of the clock is parked until the clock reaches it. So decisions do not depend on
- * the pace at which signals are read; they are those of a process that saw the batches live.
+ * A lane's events, batches and ticks, run in the order of their lane time. A batch ahead of the
+ * clock is parked until the clock reaches it. So decisions do not depend on the pace or the order
+ * in which records are read: they are those of a process that received the batches live.
  *
  * Locks, in this order: the lane's own (lane.c), a state's, its instance's, the top's; of struct
  * lanes: inside of a lane's, and nothing inside of it.

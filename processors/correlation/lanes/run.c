@@ -62,7 +62,7 @@ static bool has_outgoing(struct correlation *self)
     return has;
 }
 
-/* Offers again what the next stage could not take; whether it still cannot. */
+/* Offers what the next stage refused again; returns whether it still refuses. */
 static bool is_stalled(struct lane_state *state)
 {
     struct correlation *self = &state->self;
@@ -94,6 +94,8 @@ static void free_first(struct parking *parking)
 {
     struct parked *parked = parking->first;
     parking->first = parked->next;
+    if (parking->put == parked)
+        parking->put = NULL;
     parking->bytes -= parked->batch->payload->size;
     batch_unref(parked->batch);
     free(parked);
@@ -153,7 +155,27 @@ static size_t park_limit(const struct lane_state *state)
     return all / PARKED_SHARE / (lanes ? lanes : 1);
 }
 
-/* Its place in the queues is reserved only for as long as it is being consumed. */
+/* Keeps the order of times. After an outage, producers send what they kept, each in its own order,
+ * so a batch's place is usually right after the previous one's. */
+static void put_in(struct parking *parking, struct parked *parked)
+{
+    uint64_t at = parked->batch->recorded;
+    struct parked *before = parking->put;
+    if (parking->first && parking->last->batch->recorded <= at)
+        before = parking->last;
+    else if (before && before->batch->recorded > at)
+        before = NULL;
+    struct parked **place = before ? &before->next : &parking->first;
+    while (*place && (*place)->batch->recorded <= at)
+        place = &(*place)->next;
+    parked->next = *place;
+    *place = parked;
+    if (!parked->next)
+        parking->last = parked;
+    parking->put = parked;
+}
+
+/* The copy is not admitted: queues hold a place for the batch only while it is consumed. */
 static enum verdict park(struct lane_state *state, const struct batch *batch, struct outlet *next)
 {
     struct parking *parking = &state->parked[batch->signal];
@@ -169,8 +191,7 @@ static enum verdict park(struct lane_state *state, const struct batch *batch, st
         return VERDICT_RETRY;
     }
     parked->batch->admitted = false;
-    *(parking->first ? parking->end : &parking->first) = parked;
-    parking->end = &parked->next;
+    put_in(parking, parked);
     parking->bytes += size;
     return VERDICT_OK;
 }

@@ -13,11 +13,12 @@ struct parked {
 };
 
 struct parking {
-    struct parked *first, **end; /* in the order of the log */
+    struct parked *first, *last; /* in the order of their times, equal ones in that of the log */
+    struct parked *put;          /* the one put in most recently; NULL: it was taken out */
     size_t bytes;
 };
 
-/* Stands still between events. Both clocks are the time of the log, unix ns. */
+/* The log's time, unix ns, as both clocks; moves only with events. */
 struct lane_time {
     struct clock clock;
     _Atomic uint64_t now;
@@ -36,9 +37,9 @@ struct lane_state {
     bool gone;            /* it has ended */
     bool stalled;         /* the next stage is full; no event runs until it has room */
     struct parking parked[SIGNAL_COUNT];
-    bool dirty;                          /* has counts that the top does not have yet ... */
-    uint64_t flushed;                    /* ... and last got then, mono of the top */
-    unsigned lanes;                      /* among so many the limits were split last */
+    bool dirty;                          /* has counts that were not added to the top's yet */
+    uint64_t flushed;                    /* when they last were, mono of the top */
+    unsigned lanes;                      /* number of lanes when the limits were last split */
     uint64_t excess_bytes, excess_spans; /* its part of the common ones */
     struct correlation self;             /* open from the first event on */
 };
@@ -48,7 +49,7 @@ struct lane_state {
 /* Runs what happens up to a lane time: ticks, and parked batches. */
 void state_run(struct lane_state *state, uint64_t until);
 
-/* Takes a batch that was recorded at or after everything that was run. */
+/* Runs a batch, or parks it if it is ahead of the clock. */
 enum verdict state_consume(struct lane_state *state, struct batch *batch, struct outlet *next);
 
 /* Returns the lane time of the next event; TIME_NEVER: none is known. */
@@ -65,7 +66,7 @@ void state_drop_parked(struct lane_state *state, const struct outcome *outcome);
 /* Sets the limits of the hold and the index from what the other lanes use. */
 void state_limit(struct lane_state *state);
 
-/* Notes what it uses. */
+/* Reports what it uses to the top. */
 void state_note_use(struct lane_state *state);
 
 /* Adds its counts to the top's. */

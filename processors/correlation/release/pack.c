@@ -1,9 +1,8 @@
 #include "processors/correlation/release/pack.h"
 
-#include "lib/wire/codec/compress.h"
+#include "lib/wire/codec/zstd_block.h"
 #include "processors/correlation/hold/gather.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 enum { AT_ONCE = 8 /* segments */ };
@@ -34,54 +33,52 @@ static struct segment *pack_choose(struct hold *hold, uint64_t mono)
 
 /* Replaces the messages by the compressed ones, unless they are being read or nothing is gained.
  * Under the lock. */
-static void pack_replace(struct hold *hold, struct segment *segment, const struct bytes *packed)
+static void pack_replace(struct hold *hold, struct segment *segment, struct view packed)
 {
     uint32_t unwritten = atomic_load_explicit(&segment->unwritten, memory_order_acquire);
     bool is_read = unwritten != segment->live + 1;
-    if (segment->live == 0 || is_read || packed->size > segment->size / 10 * 9)
+    if (segment->live == 0 || is_read || packed.size > segment->size / 10 * 9)
         return;
-    uint8_t *bytes = malloc(packed->size);
+    uint8_t *bytes = malloc(packed.size);
     if (!bytes)
         return;
-    memcpy(bytes, packed->data, packed->size);
+    memcpy(bytes, packed.data, packed.size);
     free(segment->bytes);
     segment->bytes = bytes;
-    segment->packed = (uint32_t)packed->size;
-    hold_shrunk(hold, segment, segment->size - packed->size);
+    segment->packed = (uint32_t)packed.size;
+    hold_shrunk(hold, segment, segment->size - packed.size);
+}
+
+static struct segment *next_segment(struct correlation *self)
+{
+    pthread_mutex_lock(&self->lock);
+    struct segment *segment = pack_choose(&self->hold, clock_mono(self->env->clock));
+    pthread_mutex_unlock(&self->lock);
+    return segment;
 }
 
 void pack_some(struct correlation *self)
 {
-    struct hold *hold = &self->hold;
-    for (int i = 0; i < AT_ONCE; i++) {
-        struct bytes packed;
-        pthread_mutex_lock(&self->lock);
-        struct segment *segment = pack_choose(hold, clock_mono(self->env->clock));
-        pthread_mutex_unlock(&self->lock);
-        if (!segment)
-            return;
-        bytes_init(&packed, segment->size, NULL);
-        struct view messages = {segment->bytes, segment->size};
-        if (deflate_append(ENCODING_ZSTD, messages, &packed)) {
+    struct zstd_block block = {0};
+    struct segment *segment;
+    for (int i = 0; i < AT_ONCE && (segment = next_segment(self)); i++) {
+        struct view packed = zstd_block_pack(&block, (struct view){segment->bytes, segment->size});
+        if (packed.data) {
             pthread_mutex_lock(&self->lock);
-            pack_replace(hold, segment, &packed);
+            pack_replace(&self->hold, segment, packed);
             pthread_mutex_unlock(&self->lock);
         }
-        bytes_release(&packed);
         segment_written(segment, 1);
     }
+    zstd_block_release(&block);
 }
 
 uint8_t *pack_open(const struct segment *segment)
 {
-    struct bytes out;
-    struct view packed = {segment->bytes, segment->packed};
-    bytes_init(&out, segment->size, NULL);
-    enum inflate_result result = inflate_append(ENCODING_ZSTD, packed, &out);
-    assert(result == INFLATE_OK || result == INFLATE_NO_MEMORY);
-    if (result != INFLATE_OK) {
-        bytes_release(&out);
-        return NULL;
-    }
-    return out.data;
+    uint8_t *messages = malloc(segment->size);
+    if (messages &&
+        zstd_block_unpack((struct view){segment->bytes, segment->packed}, messages, segment->size))
+        return messages;
+    free(messages);
+    return NULL;
 }

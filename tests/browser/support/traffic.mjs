@@ -63,17 +63,17 @@ function bytes(field, body) {
 }
 
 /**
- * A pprof of CPU time.
+ * A pprof of CPU time, or of another time, such as "wall".
  * @param {Array<{stack: string[], value: number, span?: string}>} samples stacks from the root,
  *     values in nanoseconds
  */
-export function pprof(samples, start, end) {
+export function pprof(samples, start, end, kind = "cpu") {
   const strings = new Map([["", 0]]);
   const text = (name) => strings.get(name) ?? (strings.set(name, strings.size), strings.size - 1);
   const functions = new Map();
   const place = (name) => functions.get(name) ?? (functions.set(name, functions.size + 1),
     functions.size);
-  const type = () => Buffer.concat([number(1, text("cpu")), number(2, text("nanoseconds"))]);
+  const type = () => Buffer.concat([number(1, text(kind)), number(2, text("nanoseconds"))]);
   const parts = [bytes(1, type())];
   for (const { stack, value, span: spanId } of samples) {
     const locations = Buffer.concat(stack.toReversed().map((name) => varint(place(name))));
@@ -87,18 +87,18 @@ export function pprof(samples, start, end) {
       bytes(4, Buffer.concat([number(1, at), number(2, 1)]))])),
       bytes(5, Buffer.concat([number(1, at), number(2, text(name))])));
   }
-  const kind = type();
+  const period = type();
   for (const name of strings.keys()) parts.push(bytes(6, Buffer.from(name)));
-  parts.push(number(9, start), number(10, end - start), bytes(11, kind), number(12, 10_000_000));
+  parts.push(number(9, start), number(10, end - start), bytes(11, period), number(12, 10_000_000));
   return gzipSync(Buffer.concat(parts));
 }
 
 /** Sends a profile of a service by /ingest. */
-export async function sendProfile(spanlink, service, samples, start, end) {
+export async function sendProfile(spanlink, service, samples, start, end, kind = "cpu") {
   const seconds = (ns) => String(ns / NS);
   const query = new URLSearchParams({ name: service, from: seconds(start),
     until: seconds(end + NS - 1n),
     format: "pprof", spyName: "test" });
   await taken(await fetch(`${spanlink.pyroscope}/ingest?${query}`, { method: "POST",
-    body: pprof(samples, start, end) }));
+    body: pprof(samples, start, end, kind) }));
 }

@@ -90,7 +90,7 @@ static void send_trace(uint8_t trace, const struct given_span *spans, size_t cou
     send_trace(trace, (const struct given_span[]){__VA_ARGS__},                                    \
                sizeof((const struct given_span[]){__VA_ARGS__}) / sizeof(struct given_span))
 
-static void send_profile(void)
+static void send_profile_of(const char *series)
 {
     static const struct {
         const char *function;
@@ -108,9 +108,13 @@ static void send_profile(void)
     pprof_build_sample(build, (int64_t[]){50, 500000000}, (const char *const[]){"main", NULL});
     struct bytes raw = pprof_build_raw(build);
     pprof_build_free(build);
-    exporter_send(&exporter,
-                  pprof_batch_of(bytes_view(&raw), "process_cpu{service_name=shop}", NULL));
+    exporter_send(&exporter, pprof_batch_of(bytes_view(&raw), series, NULL));
     bytes_release(&raw);
+}
+
+static void send_profile(void)
+{
+    send_profile_of("process_cpu{service_name=shop}");
 }
 
 static unsigned lines(const char *text)
@@ -163,6 +167,26 @@ START_TEST(detailed_shows_a_trace_as_a_tree_with_what_its_profiles_said)
               "    9.1%  ███                                    alloc\n"
               "    9.1%  ███                                    parse\n\n");
     end();
+}
+END_TEST
+
+START_TEST(wall_time_is_not_shown_as_cpu_time)
+{
+    struct pprof_build *build = pprof_build_new();
+    begin("debug: {verbosity: detailed}");
+    pprof_build_type(build, "samples", "count"); /* as Node.js sends it */
+    pprof_build_type(build, "wall", "nanoseconds");
+    pprof_build_sample(build, (int64_t[]){3, 30000000}, (const char *const[]){"wait", NULL});
+    pprof_build_label(build, "span_id", "0101010101010101");
+    struct bytes raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    exporter_send(&exporter, pprof_batch_of(bytes_view(&raw), "wall{service_name=shop}", NULL));
+    bytes_release(&raw);
+    SEND(7, {1, 0, "root", 0, 5, "0101010101010101"});
+    const char *text = end();
+    ck_assert_msg(strstr(text, "3 samples, 30.0 ms wall time only: wait 100%\n"), "%s", text);
+    ck_assert_msg(strstr(text, "The flame graph of root: 30.0 ms wall time\n"), "%s", text);
+    ck_assert_msg(!strstr(text, " CPU"), "%s", text);
 }
 END_TEST
 
@@ -238,12 +262,53 @@ START_TEST(any_stack_is_drawn_within_the_line)
     call_tree_write(&tree, &out);
     bytes_append(&out, "", 1);
     const char *text = (const char *)out.data;
-    ck_assert_uint_eq(lines(text), 16);
-    ck_assert_ptr_nonnull(strstr(text, "  deep?[2J\xc3\xa9\n"));
-    ck_assert_ptr_nonnull(strstr(text, "  (unknown)\n"));
+    ck_assert_msg(lines(text) == 3, "%s", text);
+    ck_assert_msg(strstr(text, "  ... 254 frames ...\n"), "%s", text);
+    ck_assert_msg(strstr(text, "  deep\\x1b[2J\xc3\xa9\n") || strstr(text, "  (unknown)\n"), "%s",
+                  text);
     ck_assert_ptr_null(strchr(text, '\x1b'));
     call_tree_release(&tree, &room);
     bytes_release(&out);
+}
+END_TEST
+
+/* As the frames of a web framework, below which the code of the user begins. */
+START_TEST(frames_that_only_call_the_next_are_one_line)
+{
+    static const char *const tails[] = {"render", "sort"};
+    struct call_room room = {NULL, 1 << 20};
+    struct call_tree tree = {0};
+    struct bytes out;
+    bytes_init(&out, 1 << 16, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        struct span_stack stack = {.samples = 3 - i, .count = 21};
+        stack.names[0] = view_of(tails[i]);
+        for (size_t k = 1; k < stack.count; k++)
+            stack.names[k] = VIEW(
+                "./node_modules/@opentelemetry/instrumentation-http/build/src/http.js:_onCall");
+        call_tree_add(&tree, &room, &stack);
+    }
+    call_tree_write(&tree, &out);
+    bytes_append(&out, "", 1);
+    const char *text = (const char *)out.data;
+    ck_assert_msg(lines(text) == 5, "%s", text);
+    ck_assert_msg(strstr(text, "    ... 19 frames ...\n"), "%s", text);
+    ck_assert_msg(strstr(text, "src/http.js:_onCall\n"), "%s", text);
+    ck_assert_msg(strstr(text, "  60.0%"), "%s", text);
+    ck_assert_msg(strstr(text, "render\n") < strstr(text, "sort\n"), "%s", text);
+    call_tree_release(&tree, &room);
+    bytes_release(&out);
+}
+END_TEST
+
+START_TEST(samples_under_another_service_name_do_not_link)
+{
+    begin("debug: {verbosity: detailed}");
+    send_profile_of("process_cpu{service_name=till}");
+    SEND(1, {1, 0, "root", 0, 5, "0101010101010101"});
+    const char *text = end();
+    ck_assert_msg(strstr(text, "1 span, 0 linked\n"), "%s", text);
+    ck_assert_msg(strstr(text, "; not linked, since the profile is of service till\n"), "%s", text);
 }
 END_TEST
 
@@ -315,11 +380,32 @@ START_TEST(names_cannot_steer_the_terminal)
     begin("debug: {verbosity: detailed}");
     SEND(1, {1, 0,
              "a\x1b[2Jb\nc\xc2\x9b"
-             "d\xc3\xa9",
+             "d\xe2\x80\xae"
+             "e\xe2\x80\x8b"
+             "f\xc3\xa9",
              5, 5, NULL});
     const char *text = end();
-    ck_assert_msg(strstr(text, "  a?[2Jb?c?d\xc3\xa9 "), "%s", text);
+    ck_assert_msg(strstr(text, "  a\\x1b[2Jb\\nc\\x9bd\\u202ee\\u200bf\xc3\xa9 "), "%s", text);
     ck_assert_uint_eq(lines(text), 2);
+}
+END_TEST
+
+START_TEST(where_the_log_is_json_so_is_what_is_written)
+{
+    log_set_form(true, ",\"team\":\"a\"");
+    begin("debug/x: {verbosity: detailed}");
+    SEND(1, {1, 0, "say \"hi\"", 5, 5, NULL}, {2, 1, "child", 5, 5, NULL});
+    exporter_send(&exporter, otlp_batch_of(SIGNAL_LOGS, VIEW("12345"), 3));
+    const char *text = end();
+    log_set_form(false, "");
+    ck_assert_uint_eq(lines(text), 2);
+    ck_assert_msg(strstr(text, "\"msg\":\"debug/x: 3 log records, 5 bytes\",\"team\":\"a\","
+                               "\"otelcol.component.id\":\"debug/x\""),
+                  "%s", text);
+    ck_assert_msg(strstr(text, "\"otelcol.signal\":\"logs\"}\n"), "%s", text);
+    const char *tree = strstr(text, "say \\\"hi\\\" ");
+    ck_assert_msg(tree && strstr(tree, "\\n") && strstr(tree, "child"), "%s", text);
+    ck_assert_msg(strstr(tree, "\"otelcol.signal\":\"traces\"}\n"), "%s", text);
 }
 END_TEST
 
@@ -368,8 +454,8 @@ START_TEST(samples_are_counted_by_what_a_profile_has)
     pprof_build_sample(build, (int64_t[]){10000000}, (const char *const[]){"g", NULL});
     pprof_build_label(build, "span_id", "0000000000000000");
     struct bytes raw = pprof_build_raw(build);
-    span_profiles_add(profiles, bytes_view(&raw));
-    span_profiles_add(profiles, VIEW("garbage"));
+    span_profiles_add(profiles, VIEW("shop"), bytes_view(&raw));
+    span_profiles_add(profiles, VIEW("shop"), VIEW("garbage"));
     const struct span_profile *profile = span_profiles_get(profiles, 0xaa);
     ck_assert_ptr_nonnull(profile);
     ck_assert_uint_eq(profile->samples, 3);
@@ -383,7 +469,7 @@ START_TEST(samples_are_counted_by_what_a_profile_has)
     pprof_build_sample(build, (int64_t[]){1}, (const char *const[]){"f", NULL});
     pprof_build_label(build, "span_id", "00000000000000bb");
     raw = pprof_build_raw(build);
-    span_profiles_add(profiles, bytes_view(&raw));
+    span_profiles_add(profiles, VIEW("shop"), bytes_view(&raw));
     ck_assert_ptr_null(span_profiles_get(profiles, 0xbb));
     pprof_build_free(build);
     bytes_release(&raw);
@@ -432,7 +518,7 @@ START_TEST(the_latest_spans_of_many_are_remembered)
         pprof_build_label(build, "span_id", id);
     }
     struct bytes raw = pprof_build_raw(build);
-    span_profiles_add(profiles, bytes_view(&raw));
+    span_profiles_add(profiles, VIEW("shop"), bytes_view(&raw));
     ck_assert_ptr_null(span_profiles_get(profiles, 1));
     ck_assert_ptr_null(span_profiles_get(profiles, 3000 - 1024));
     for (unsigned i = 3000 - 1023; i <= 3000; i++)
@@ -443,32 +529,17 @@ START_TEST(the_latest_spans_of_many_are_remembered)
 }
 END_TEST
 
-START_TEST(texts_are_cut_between_characters)
-{
-    char out[8];
-    shown_text(VIEW("1234567"), out, sizeof out);
-    ck_assert_str_eq(out, "1234567");
-    shown_text(VIEW("12345678"), out, sizeof out);
-    ck_assert_str_eq(out, "1234567");
-    shown_text(VIEW("12345\xc3\xa9"), out, sizeof out);
-    ck_assert_str_eq(out, "12345\xc3\xa9");
-    shown_text(VIEW("123456\xc3\xa9"), out, sizeof out);
-    ck_assert_str_eq(out, "123456");
-    shown_text(VIEW("a\0b"), out, sizeof out);
-    ck_assert_str_eq(out, "a?b");
-    shown_text((struct view){0}, out, sizeof out);
-    ck_assert_str_eq(out, "");
-}
-END_TEST
-
 SUITE_MAIN("debug_exporter", basic_is_a_line_a_batch,
            detailed_shows_a_trace_as_a_tree_with_what_its_profiles_said,
-           a_trace_without_its_root_waits_for_it, rings_and_doubles_of_spans_are_shown_once_each,
-           a_chain_of_any_depth_is_shown_whole, what_is_kept_is_shown_at_the_end,
-           names_cannot_steer_the_terminal, memory_is_bounded_and_the_oldest_traces_give_way,
+           wall_time_is_not_shown_as_cpu_time, a_trace_without_its_root_waits_for_it,
+           rings_and_doubles_of_spans_are_shown_once_each, a_chain_of_any_depth_is_shown_whole,
+           what_is_kept_is_shown_at_the_end, names_cannot_steer_the_terminal,
+           where_the_log_is_json_so_is_what_is_written,
+           memory_is_bounded_and_the_oldest_traces_give_way,
            a_reader_that_does_not_read_holds_nothing_up, samples_are_counted_by_what_a_profile_has,
            otlp_profiles_count_like_the_pprof_that_they_were,
            the_latest_spans_of_many_are_remembered, stacks_are_bounded_and_charged,
            without_memory_the_calls_that_there_are_count, any_stack_is_drawn_within_the_line,
-           several_linked_spans_have_a_graph_each_and_shared_links_one,
-           texts_are_cut_between_characters)
+           frames_that_only_call_the_next_are_one_line,
+           samples_under_another_service_name_do_not_link,
+           several_linked_spans_have_a_graph_each_and_shared_links_one)

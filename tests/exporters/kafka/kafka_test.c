@@ -104,6 +104,38 @@ START_TEST(a_record_that_a_broker_never_takes_is_counted)
 }
 END_TEST
 
+/* A request whose resource names the topic "closed". */
+static struct batch *span_for_closed(void)
+{
+    struct view attribute = PB_MESSAGE(1, PB_TEXT(1, "topic"), PB_MESSAGE(2, PB_TEXT(1, "closed")));
+    return otlp_batch_of(
+        SIGNAL_TRACES,
+        PB_MESSAGE(1, PB_MESSAGE(1, attribute), PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "work")))), 1);
+}
+
+START_TEST(batches_sent_together_have_their_own_outcomes)
+{
+    begin(", topic_from_attribute: topic");
+    rd_kafka_resp_err_t refused = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+    MOCK(topic_set_error)(cluster, "closed", refused);
+    struct progress progress[3] = {0};
+    struct joint_send sends[] = {{.batch = spans(), .progress = &progress[0]},
+                                 {.batch = span_for_closed(), .progress = &progress[1]},
+                                 {.batch = spans(), .progress = &progress[2]}};
+    struct kafka_exporter *self = exporter.instance->self;
+    exporter.instance->component->send_together(self, sends, 3);
+    for (int i = 0; i < 3; i++) {
+        ck_assert(sends[i].finished);
+        ck_assert_int_eq(sends[i].outcome.verdict, i == 1 ? VERDICT_RETRY : VERDICT_OK);
+        batch_unref(sends[i].batch);
+    }
+    ck_assert_ptr_nonnull(strstr(sends[1].outcome.text, "topic closed: "));
+    ck_assert_uint_eq(atomic_load(&self->records), 2);
+    ck_assert_uint_eq(atomic_load(&self->under_way), 0);
+    end();
+}
+END_TEST
+
 START_TEST(without_a_broker_a_send_ends_in_time)
 {
     begin(", traces: {topic: otlp_spans}");
@@ -163,5 +195,6 @@ END_TEST
 
 SUITE_MAIN("kafka", a_send_returns_when_the_broker_has_the_record,
            answers_that_may_change_are_retried, what_the_client_repeats_itself_is_no_outcome,
-           a_record_that_a_broker_never_takes_is_counted, without_a_broker_a_send_ends_in_time,
+           a_record_that_a_broker_never_takes_is_counted,
+           batches_sent_together_have_their_own_outcomes, without_a_broker_a_send_ends_in_time,
            an_abort_ends_sends, faults_of_the_configuration_are_sentences)

@@ -301,6 +301,19 @@ START_TEST(the_senders_metadata_go_on_unless_the_exporter_has_its_own)
 }
 END_TEST
 
+START_TEST(what_another_process_delivers_is_withheld)
+{
+    struct batch *batch = otlp_batch_of(SIGNAL_TRACES, spans(), 1);
+    move_elsewhere(batch);
+    begin("http://%s", "");
+    struct outcome outcome = exporter_send(&exporter, batch);
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_REVOKED);
+    ck_assert_uint_eq(peer.count, 0);
+    end();
+}
+END_TEST
+
 START_TEST(a_server_that_is_not_there_is_retried_and_named)
 {
     char bound[160];
@@ -350,5 +363,6 @@ SUITE_MAIN("otlp_grpc_exporter", messages_arrive_whole_in_every_compression,
            a_unix_socket_is_an_endpoint_in_both_spellings, without_a_scheme_it_is_tls,
            insecure_with_a_ca_is_tls_as_in_the_collector, codes_are_retried_as_the_protocol_says,
            partial_success_is_counted, the_senders_metadata_go_on_unless_the_exporter_has_its_own,
+           what_another_process_delivers_is_withheld,
            a_server_that_is_not_there_is_retried_and_named, an_http_server_is_no_grpc_server,
            endpoints_without_a_numeric_port_are_errors_at_start)

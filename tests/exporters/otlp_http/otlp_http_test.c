@@ -264,6 +264,19 @@ START_TEST(a_backend_that_has_moved_gets_the_spans)
 }
 END_TEST
 
+START_TEST(what_another_process_delivers_is_withheld)
+{
+    struct batch *batch = otlp_batch_of(SIGNAL_TRACES, spans(), 1);
+    move_elsewhere(batch);
+    begin(EXPORTER());
+    struct outcome outcome = exporter_send(&exporter, batch);
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_REVOKED);
+    ck_assert_uint_eq(backend.count, 0);
+    end();
+}
+END_TEST
+
 START_TEST(a_server_that_is_not_there_is_retried_and_named)
 {
     begin(EXPORTER());
@@ -385,6 +398,7 @@ SUITE_MAIN("otlp_http_exporter", protobuf_goes_as_it_is_in_every_compression, gz
            statuses_are_retried_as_the_protocol_says,
            what_the_error_says_is_shown_whatever_it_is_written_in,
            the_senders_headers_go_on_unless_the_exporter_has_its_own,
-           a_backend_that_has_moved_gets_the_spans, a_server_that_is_not_there_is_retried_and_named,
-           a_servers_certificate_has_to_be_trusted, a_file_that_cannot_be_read_is_an_error_at_start,
+           a_backend_that_has_moved_gets_the_spans, what_another_process_delivers_is_withheld,
+           a_server_that_is_not_there_is_retried_and_named, a_servers_certificate_has_to_be_trusted,
+           a_file_that_cannot_be_read_is_an_error_at_start,
            addresses_that_are_no_urls_are_errors_at_start, a_pprof_of_the_pipeline_is_sent_as_otlp)

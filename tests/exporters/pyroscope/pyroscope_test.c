@@ -565,6 +565,21 @@ START_TEST(other_formats_go_to_ingest_as_they_came)
 }
 END_TEST
 
+/* However old it is. */
+START_TEST(what_another_process_delivers_is_withheld)
+{
+    const int64_t minute = 60 * (int64_t)NS_PER_S;
+    struct batch *batch = pprof_batch_of(cpu_profile(NOW - 57 * minute), "a", NULL);
+    move_elsewhere(batch);
+    begin(EXPORTER());
+    struct outcome outcome = exporter_send(&exporter, batch);
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_REVOKED);
+    ck_assert_uint_eq(backend.count, 0);
+    end();
+}
+END_TEST
+
 START_TEST(what_is_close_to_an_hour_old_is_not_tried_again)
 {
     const int64_t minute = 60 * (int64_t)NS_PER_S;
@@ -744,6 +759,7 @@ SUITE_MAIN("pyroscope_exporter", a_push_goes_on_under_its_own_labels_gzipped,
            functions_of_scripts_are_named_as_by_ingest,
            statuses_of_push_mean_what_the_servers_handlers_mean,
            statuses_of_ingest_are_told_apart_by_their_text, other_formats_go_to_ingest_as_they_came,
+           what_another_process_delivers_is_withheld,
            what_is_close_to_an_hour_old_is_not_tried_again,
            retry_after_is_passed_on_and_a_dead_server_is_retried,
            the_senders_tenant_goes_on_unless_the_exporter_has_its_own,

@@ -14,11 +14,11 @@ START_TEST(parameters_are_those_of_the_list_once_each)
     ck_assert(answer_parameters("name=a%20b", list, error));
     ck_assert_str_eq(name, "a b");
     ck_assert(!answer_parameters("name=a&other=b", list, error));
-    ck_assert_str_eq(error, "unknown parameter \"other\"");
+    ck_assert_str_eq(error, "unknown parameter \"other\": expected name");
     ck_assert(!answer_parameters("name=a&name=b", list, error));
-    ck_assert_str_eq(error, "the parameter name is given twice");
+    ck_assert_str_eq(error, "the parameter name is given twice, expected once");
     ck_assert(!answer_parameters("name=123456789", list, error));
-    ck_assert_str_eq(error, "the parameter name is too long");
+    ck_assert_str_eq(error, "the parameter name is too long, expected up to 7 bytes");
 }
 END_TEST
 
@@ -28,7 +28,8 @@ START_TEST(durations_times_and_ids_are_read)
     uint8_t id[2];
     ck_assert(answer_duration("1.5s", &ns) && ns == 1500 * NS_PER_MS);
     ck_assert(answer_duration("10ms", &ns) && ns == 10 * NS_PER_MS);
-    ck_assert(answer_duration("7", &ns) && ns == 7);
+    ck_assert(!answer_duration("7", &ns) && !answer_duration("1.2.3s", &ns) &&
+              !answer_duration("0x10ms", &ns) && !answer_duration("1e3ms", &ns));
     ck_assert(!answer_duration("10 apples", &ns) && !answer_duration("-1s", &ns) &&
               !answer_duration("", &ns) && !answer_duration("9e30h", &ns) &&
               !answer_duration("nan", &ns));
@@ -38,6 +39,28 @@ START_TEST(durations_times_and_ids_are_read)
               !answer_time("99999999999999999999999", 0, &ns));
     ck_assert(answer_hex("0aFf", id, 2) && id[0] == 0x0a && id[1] == 0xff);
     ck_assert(!answer_hex("0aF", id, 2) && !answer_hex("0aFg", id, 2));
+}
+END_TEST
+
+START_TEST(ranges_and_counts_are_read_strictly)
+{
+    char error[ANSWER_ERROR];
+    uint64_t from = 0, to = 100;
+    size_t count;
+    ck_assert(answer_range("", "", 50, &from, &to, error) && from == 0 && to == 100);
+    ck_assert(answer_range("5", "now", 50, &from, &to, error) && from == 5 && to == 50);
+    ck_assert(answer_range("50", "50", 50, &from, &to, error));
+    ck_assert(!answer_range("51", "50", 50, &from, &to, error));
+    ck_assert_str_eq(error, "from: expected a time that is not after `to`");
+    from = 0;
+    ck_assert(!answer_range("", "5 minutes", 50, &from, &to, error));
+    ck_assert_str_eq(error,
+                     "to: expected unix nanoseconds, now, or a duration before now such as -5m");
+    ck_assert(answer_count("10", 10, &count) && count == 10);
+    ck_assert(!answer_count("11", 10, &count) && !answer_count("0", 10, &count) &&
+              !answer_count("+5", 10, &count) && !answer_count(" 5", 10, &count) &&
+              !answer_count("", 10, &count) &&
+              !answer_count("99999999999999999999999", 10, &count));
 }
 END_TEST
 
@@ -86,5 +109,5 @@ START_TEST(json_that_does_not_fit_has_failed)
 END_TEST
 
 SUITE_MAIN("status answer", parameters_are_those_of_the_list_once_each,
-           durations_times_and_ids_are_read, values_of_attributes_keep_their_kind,
-           json_that_does_not_fit_has_failed)
+           durations_times_and_ids_are_read, ranges_and_counts_are_read_strictly,
+           values_of_attributes_keep_their_kind, json_that_does_not_fit_has_failed)

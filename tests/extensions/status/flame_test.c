@@ -1,10 +1,13 @@
-#include "extensions/status/flame.h"
+#include "extensions/status/flame_add.h"
+#include "extensions/status/flame_write.h"
 
+#include "lib/base/clock.h"
 #include "lib/wire/pprof/pprof_stacks.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define CPU_TYPE "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 #define ID_A     UINT64_C(0x0123456789abcdef)
@@ -48,15 +51,71 @@ static void draw(struct flame *flame, const struct flame_filter *filter, struct 
     struct flame_source source = {.raw = bytes_view(&raw), .series = series, .arrived = 7};
     flame_init(flame, filter, budget);
     flame_add_pprof(flame, &source);
+    flame_add_pprof(flame, &source); /* repeated, it counts once */
     flame_finish(flame);
     series_unref(series);
     bytes_release(&raw);
 }
 
+/* A heap profile of a series, as a Go process sends every 15 s. */
+static void add_heap(struct flame *flame, const char *instance, int64_t in_use, uint64_t arrived)
+{
+    const struct series_label list[] = {{VIEW("__name__"), VIEW("memory")},
+                                        {VIEW("service_name"), VIEW("shop")},
+                                        {VIEW("instance"), view_of(instance)}};
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "alloc_space", "bytes");
+    pprof_build_type(build, "inuse_space", "bytes");
+    pprof_build_period(build, "space", "bytes", 512);
+    pprof_build_time(build, (int64_t)arrived, 0);
+    pprof_build_sample(build, (const int64_t[]){100, in_use},
+                       (const char *const[]){"leaf", "main", NULL});
+    pprof_build_sample(build, (const int64_t[]){100, in_use}, (const char *const[]){"main", NULL});
+    struct bytes raw = pprof_build_raw(build);
+    struct series *series = series_new(list, 3);
+    flame_add_pprof(flame, &(struct flame_source){
+                               .raw = bytes_view(&raw), .series = series, .arrived = arrived});
+    series_unref(series);
+    bytes_release(&raw);
+    pprof_build_free(build);
+}
+
+static void draw_heaps(struct flame *flame, const char *type, struct budget *budget)
+{
+    const struct flame_filter filter = {.service = "shop", .type = type, .to = UINT64_MAX};
+    const uint64_t now = UINT64_C(1800000000) * NS_PER_S;
+    flame_init(flame, &filter, budget);
+    add_heap(flame, "a", 7, now);
+    add_heap(flame, "b", 20, now - 5 * NS_PER_S);
+    add_heap(flame, "a", 9, now - 15 * NS_PER_S);
+    add_heap(flame, "b", 21, now - 20 * NS_PER_S);
+    add_heap(flame, "ended", 1000, now - 600 * NS_PER_S);
+    flame_finish(flame);
+}
+
+START_TEST(a_state_is_drawn_as_each_series_had_it_last)
+{
+    struct budget budget;
+    struct flame flame;
+    budget_init(&budget, 1 << 30);
+    draw_heaps(&flame, "memory:inuse_space:bytes:space:bytes", &budget);
+    ck_assert_int_eq(flame_total(&flame, 0), 2 * 7 + 2 * 20);
+    ck_assert(flame.is_state);
+    ck_assert_uint_eq(flame.profiles, 2);
+    flame_release(&flame);
+    draw_heaps(&flame, "memory:alloc_space:bytes:space:bytes", &budget);
+    ck_assert_int_eq(flame_total(&flame, 0), 5 * 200); /* what happened adds up */
+    ck_assert(!flame.is_state);
+    ck_assert_uint_eq(flame.profiles, 5);
+    flame_release(&flame);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
 static const char *folded(struct flame *flame, struct bytes *out)
 {
     bytes_init(out, 1 << 16, NULL);
-    ck_assert(flame_write_all(flame, FLAME_FOLDED, out));
+    ck_assert(flame_write_all(flame, FLAME_FOLDED, VIEW(""), out));
     bytes_append(out, "", 1);
     return (const char *)out->data;
 }
@@ -114,15 +173,56 @@ START_TEST(names_are_text_in_every_format)
     ck_assert_ptr_nonnull(strstr(folded(&flame, &text), "main;a:<b>\xef\xbf\xbd 20\n"));
     bytes_release(&text);
     bytes_init(&out, 1 << 16, NULL);
-    ck_assert(flame_svg(&flame, VIEW("</svg><script>"), &out));
+    ck_assert(flame_write_all(&flame, FLAME_SVG, VIEW("</svg><script>"), &out));
     bytes_append(&out, "", 1);
     ck_assert_ptr_nonnull(strstr((const char *)out.data, "a;&lt;b&gt;"));
     ck_assert_ptr_null(strstr((const char *)out.data, "<script>"));
     bytes_clear(&out);
-    ck_assert(flame_write_all(&flame, FLAME_JSON, &out));
+    ck_assert(flame_write_all(&flame, FLAME_JSON, VIEW(""), &out));
     bytes_append(&out, "", 1);
     ck_assert_ptr_nonnull(strstr((const char *)out.data, "\"a;<b>\xef\xbf\xbd\""));
     ck_assert_ptr_nonnull(strstr((const char *)out.data, "\"nodes\":[[-1,1,110,0],"));
+    bytes_release(&out);
+    flame_release(&flame);
+}
+END_TEST
+
+static int64_t attribute(const char **at, const char *name)
+{
+    *at = strstr(*at, name);
+    ck_assert_ptr_nonnull(*at);
+    *at += strlen(name);
+    return strtol(*at, NULL, 10);
+}
+
+/* In pieces, none of which has more than a frame beyond what was asked for. */
+START_TEST(its_svg_has_a_rectangle_for_each_frame_below_its_caller)
+{
+    static const int64_t x_and_width[][2] = {{0, 1200}, {0, 654},   {0, 436},
+                                             {0, 327},  {436, 218}, {654, 545}};
+    struct budget budget;
+    struct flame flame;
+    struct bytes out;
+    budget_init(&budget, 1 << 24);
+    draw(&flame, &(struct flame_filter){.service = "shop", .type = "", .to = UINT64_MAX}, &budget);
+    size_t used = budget_used(&budget);
+    struct flame_writer writer = flame_writer_begin(&flame, FLAME_SVG, VIEW("title"));
+    bytes_init(&out, 1 << 16, NULL);
+    while (!writer.done) {
+        size_t before = out.size;
+        ck_assert(flame_write(&writer, &out, before + 1));
+        ck_assert_uint_lt(out.size - before, 512);
+    }
+    flame_writer_end(&writer);
+    ck_assert_uint_eq(budget_used(&budget), used);
+    bytes_append(&out, "", 1);
+    const char *at = strstr((const char *)out.data, "<g>");
+    for (size_t i = 0; i < sizeof x_and_width / sizeof *x_and_width; i++) {
+        ck_assert_int_eq(attribute(&at, "<rect x=\""), x_and_width[i][0]);
+        ck_assert_int_eq(attribute(&at, "width=\""), x_and_width[i][1]);
+    }
+    ck_assert_ptr_null(strstr(at, "<rect"));
+    ck_assert_ptr_nonnull(strstr(at, "</g>\n</svg>\n"));
     bytes_release(&out);
     flame_release(&flame);
 }
@@ -142,7 +242,7 @@ START_TEST(its_pprof_has_the_same_totals)
     draw(&flame, &(struct flame_filter){.service = "shop", .type = "", .to = UINT64_MAX}, &budget);
     bytes_init(&out, 1 << 16, NULL);
     arena_init(&arena, 1 << 20);
-    ck_assert(flame_write_all(&flame, FLAME_PPROF, &out));
+    ck_assert(flame_write_all(&flame, FLAME_PPROF, VIEW(""), &out));
     ck_assert_msg(pprof_open(&pprof, bytes_view(&out), &arena, &fault), "%s", fault.reason);
     struct proto_scan scan = pprof_samples(&pprof);
     while (pprof_next_sample(&pprof, &scan, &sample))
@@ -307,5 +407,7 @@ END_TEST
 
 SUITE_MAIN("status flame", a_span_has_the_samples_that_name_it,
            a_service_has_all_and_another_type_where_it_is_asked_for, names_are_text_in_every_format,
-           its_pprof_has_the_same_totals, a_deep_stack_is_cut_at_its_leaf,
-           too_many_nodes_count_for_their_parents, text_formats_are_drawn, broken_nodes_are_cut)
+           its_svg_has_a_rectangle_for_each_frame_below_its_caller, its_pprof_has_the_same_totals,
+           a_deep_stack_is_cut_at_its_leaf, too_many_nodes_count_for_their_parents,
+           a_state_is_drawn_as_each_series_had_it_last, text_formats_are_drawn,
+           broken_nodes_are_cut)

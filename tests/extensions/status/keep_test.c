@@ -125,6 +125,40 @@ START_TEST(what_is_compressed_is_the_same_and_takes_less)
 }
 END_TEST
 
+static void add_traces_at(struct keep *keep, uint64_t arrived)
+{
+    struct bytes bytes;
+    keep_traces(keep, KEPT_LINKED, filled(&bytes, 100 * KIB, 'a'), arrived);
+    bytes_release(&bytes);
+}
+
+START_TEST(it_tells_how_far_back_it_reaches)
+{
+    struct budget budget;
+    struct keep keep;
+    budget_init(&budget, 1 << 24);
+    keep_init(&keep, 256 * KIB, &budget);
+    struct keep_reach reach = keep_reach(&keep);
+    ck_assert_uint_eq(reach.oldest, 0);
+    ck_assert_uint_eq(reach.whole_since, 0);
+    add_profile(&keep, KIB, 'p'); /* arrived at 2 */
+    for (uint64_t at = 5; at <= 7; at++)
+        add_traces_at(&keep, at);
+    reach = keep_reach(&keep);
+    ck_assert_uint_eq(reach.oldest, 6);
+    ck_assert_uint_eq(reach.whole_since, 5);
+    ck_assert_uint_eq(reach.requests, 2);
+    ck_assert_uint_eq(reach.for_memory, 0);
+    keep_shrink(&keep, 110 * KIB);
+    reach = keep_reach(&keep);
+    ck_assert_uint_eq(reach.oldest, 7);
+    ck_assert_uint_eq(reach.whole_since, 6);
+    ck_assert_uint_eq(reach.requests, 3);
+    ck_assert_uint_eq(reach.for_memory, 1);
+    keep_release(&keep);
+}
+END_TEST
+
 /* Somebody who looks keeps what has left, and it is not compressed under the hands. */
 START_TEST(who_looks_is_not_disturbed)
 {
@@ -209,4 +243,4 @@ END_TEST
 SUITE_MAIN("status keep", requests_share_a_block_until_it_is_full,
            the_oldest_give_way_at_the_ceiling, what_is_compressed_is_the_same_and_takes_less,
            who_looks_is_not_disturbed, a_short_budget_makes_the_oldest_go,
-           unlinked_traces_give_way_first)
+           unlinked_traces_give_way_first, it_tells_how_far_back_it_reaches)

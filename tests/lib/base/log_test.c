@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static FILE *captured;
@@ -58,6 +59,24 @@ START_TEST(as_json_an_event_is_an_object)
 }
 END_TEST
 
+START_TEST(a_line_names_its_component)
+{
+    capture();
+    const struct log_source source = {"otlp/\"2\"", "receiver", "traces"};
+    log_of(&source, LOG_WARN, "%d refused", 3);
+    ck_assert_ptr_nonnull(strstr(written(), " warn  otlp/\"2\": 3 refused\n"));
+    log_set_form(true, "");
+    log_of(&source, LOG_WARN, "%d refused", 3);
+    ck_assert_ptr_nonnull(strstr(
+        written(),
+        "Z\",\"msg\":\"otlp/\\\"2\\\": 3 refused\",\"otelcol.component.id\":\"otlp/\\\"2\\\"\","
+        "\"otelcol.component.kind\":\"receiver\",\"otelcol.signal\":\"traces\"}\n"));
+    log_of(&(struct log_source){.id = "a", .kind = "extension"}, LOG_WARN, "b");
+    ck_assert_ptr_nonnull(strstr(written(), "\"msg\":\"a: b\",\"otelcol.component.id\":\"a\","
+                                            "\"otelcol.component.kind\":\"extension\"}\n"));
+}
+END_TEST
+
 START_TEST(of_equal_lines_the_first_and_then_some_are_written)
 {
     unsigned lines = 0;
@@ -89,6 +108,27 @@ START_TEST(lines_go_where_they_are_told)
 }
 END_TEST
 
+START_TEST(only_the_journal_gets_priorities)
+{
+    char text[256] = "", path[] = "/tmp/spanlink-log-XXXXXX", name[64];
+    struct stat its;
+    int file = mkstemp(path);
+    ck_assert_int_eq(fstat(file, &its), 0);
+    snprintf(name, sizeof name, "%ju:%ju", (uintmax_t)its.st_dev, (uintmax_t)its.st_ino);
+    setenv("JOURNAL_STREAM", name, 1);
+    capture();
+    const int to[] = {file, STDERR_FILENO};
+    log_set_outputs(to, 2);
+    log_warn("take care");
+    ck_assert_ptr_eq(written(), strchr(written(), '2'));
+    ck_assert_int_gt(pread(file, text, sizeof text - 1, 0), 0);
+    ck_assert_int_eq(strncmp(text, "<4>2", 4), 0);
+    ck_assert_str_eq(text + 3, written());
+    unsetenv("JOURNAL_STREAM");
+    unlink(path);
+}
+END_TEST
+
 START_TEST(a_long_event_is_cut)
 {
     char text[3000];
@@ -115,5 +155,6 @@ START_TEST(levels_have_names)
 END_TEST
 
 SUITE_MAIN("log", lines_below_the_level_are_not_written, an_event_is_one_line,
-           as_json_an_event_is_an_object, of_equal_lines_the_first_and_then_some_are_written,
-           lines_go_where_they_are_told, a_long_event_is_cut, levels_have_names)
+           as_json_an_event_is_an_object, a_line_names_its_component,
+           of_equal_lines_the_first_and_then_some_are_written, lines_go_where_they_are_told,
+           only_the_journal_gets_priorities, a_long_event_is_cut, levels_have_names)

@@ -52,6 +52,11 @@ START_TEST(what_turns_or_breaks_lines_unseen_is_escaped)
                            "b\xe2\x80\xae"
                            "c\xe2\x81\xa6"),
                      "a\\u2028b\\u202ec\\u2066");
+    ck_assert_str_eq(shown("a\xe2\x80\x8b"
+                           "b\xc2\xad"
+                           "c\xd8\x9c"
+                           "d\xf3\xa0\x81\x81"),
+                     "a\\u200bb\\u00adc\\u061cd\\ue0041");
 }
 END_TEST
 

@@ -888,8 +888,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("journal");
-    TCase *tests = tcase_create("journal");
-    tcase_set_timeout(tests, 60);
+    TCase *tests = suite_case("journal");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, progress_is_known_after_a_kill_for_its_entry_and_key);
     tcase_add_test(tests, what_was_not_settled_is_found_after_a_kill_in_order);
@@ -918,9 +917,5 @@ int main(void)
     tcase_add_test(tests, what_is_settled_after_a_kill_does_not_come_again);
     tcase_add_test(tests, a_mark_is_never_written_over_an_entry);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures;
+    return suite_finish(suite);
 }

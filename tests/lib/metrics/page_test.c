@@ -58,6 +58,32 @@ START_TEST(a_table_is_enough_for_a_field)
 }
 END_TEST
 
+START_TEST(labels_are_valid_utf8_and_no_series_comes_twice)
+{
+    static const struct metric rows[] = {
+        METRIC_ROW("cpu", METRIC_COUNTER, METRIC_BASIC, "s", "Cpu."),
+    };
+    for (int format = PAGE_TEXT; format <= PAGE_OPENMETRICS; format++) {
+        begin(METRIC_NORMAL);
+        metrics_add(&metrics, &rows[0], 1, METRIC_LABELS({"service", VIEW("caf\xef\xbf\xbd")}));
+        metrics_add(&metrics, &rows[0], 2, METRIC_LABELS({"service", VIEW("caf\xe9")}));
+        metrics_add(&metrics, &rows[0], 4, METRIC_LABELS({"service", VIEW("caf\xe8")}));
+        metrics_add(&metrics, &rows[0], 8, METRIC_LABELS({"service", VIEW("caf\xe8\"\n")}));
+        thing.sizes.sum = 1000000;
+        for (int i = 0; i < 2; i++)
+            metrics_add_histogram(&metrics, &table[2], &thing.sizes,
+                                  METRIC_LABELS({"service", VIEW("\xff")}));
+        char *text = page((enum page_format)format);
+        ck_assert_ptr_nonnull(strstr(text, "{service=\"caf\xef\xbf\xbd\"} 7\n"));
+        ck_assert_ptr_nonnull(strstr(text, "{service=\"caf\xef\xbf\xbd\\\"\\n\"} 8\n"));
+        const char *sum = strstr(text, "sizes_sum{service=\"\xef\xbf\xbd\"}");
+        ck_assert_ptr_nonnull(sum);
+        ck_assert_ptr_null(strstr(sum + 1, "sizes_sum"));
+        free(text);
+    }
+}
+END_TEST
+
 START_TEST(names_may_end_in_unit_and_type)
 {
     static const struct metric rows[] = {
@@ -204,6 +230,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         a_table_is_enough_for_a_field,
+        labels_are_valid_utf8_and_no_series_comes_twice,
         names_may_end_in_unit_and_type,
         what_is_above_the_level_is_left_out,
         samples_of_one_name_stand_together,

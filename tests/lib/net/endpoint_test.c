@@ -1,6 +1,5 @@
 #include "lib/net/endpoint.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "tests/support/http_fixture.h"
+#include "tests/support/suite.h"
 
 static struct endpoint endpoint;
 static char error[512];
@@ -189,24 +189,11 @@ START_TEST(a_file_that_is_no_socket_is_left_alone)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("net/endpoint");
-    TCase *tests = tcase_create("endpoint");
-    tcase_add_test(tests, hosts_and_ports_are_split);
-    tcase_add_test(tests, unix_sockets_come_in_three_spellings);
-    tcase_add_test(tests, what_is_not_an_endpoint_is_refused_with_the_reason);
-    tcase_add_test(tests, a_path_or_host_that_is_too_long_is_refused);
-    tcase_add_test(tests, a_listener_names_its_real_port_and_takes_connections);
-    tcase_add_test(tests, every_interface_takes_connections_by_ipv4);
-    tcase_add_test(tests, a_port_in_use_is_named);
-    tcase_add_test(tests, an_address_of_another_machine_is_named);
-    tcase_add_test(tests, a_stale_unix_socket_is_replaced_and_a_live_one_is_in_use);
-    tcase_add_test(tests, a_file_that_is_no_socket_is_left_alone);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SUITE_MAIN("net/endpoint", hosts_and_ports_are_split, unix_sockets_come_in_three_spellings,
+           what_is_not_an_endpoint_is_refused_with_the_reason,
+           a_path_or_host_that_is_too_long_is_refused,
+           a_listener_names_its_real_port_and_takes_connections,
+           every_interface_takes_connections_by_ipv4, a_port_in_use_is_named,
+           an_address_of_another_machine_is_named,
+           a_stale_unix_socket_is_replaced_and_a_live_one_is_in_use,
+           a_file_that_is_no_socket_is_left_alone)

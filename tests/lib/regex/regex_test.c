@@ -28,9 +28,14 @@ START_TEST(patterns_match_as_in_re2)
     expect("^\\p{L}+$", "zürich", REGEX_YES);
     expect("^.$", "é", REGEX_YES);
     expect("", "", REGEX_YES);
+    expect("^(?:a{20}){2}(?:b{1000}|c{3,})[{]\\{2000}$",
+           "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaccc{{2000}", REGEX_YES);
     expect("\\Qa.b\\E", "a.b", REGEX_YES);
     expect("[[:alpha:]]+[]]", "x]", REGEX_YES);
     expect("x*", "\xff\xfe", REGEX_YES);
+    expect("a|Ax", "a", REGEX_YES);
+    expect("a|Ax", "Ax", REGEX_YES);
+    expect("a|Ax", "bx", REGEX_NO);
 }
 END_TEST
 
@@ -50,6 +55,9 @@ START_TEST(what_re2_does_not_have_is_refused)
     refused("(?>a)", "RE2 does not support this kind of group, at character 1");
     refused("(*FAIL)", "RE2 does not support (*...) verbs, at character 1");
     refused("\\Kx", "RE2 does not support this escape, at character 1");
+    refused("a{1001}", "RE2 does not support repeat counts above 1000, at character 2");
+    refused("[{]{2,}(?:(?:a{20}){10}b){6}", "RE2 does not support repeat counts above 1000, at "
+                                            "character 26");
     refused("a(b", "missing closing parenthesis, at character 4");
 }
 END_TEST
@@ -60,7 +68,7 @@ START_TEST(groups_have_names_and_places)
     struct regex_match match;
     ck_assert_uint_eq(regex_groups(regex), 3);
     ck_assert_str_eq(regex_group_name(regex, 2), "host");
-    ck_assert_int_eq(regex_find(regex, VIEW("http://a.b/c"), 0, &match), REGEX_YES);
+    ck_assert_int_eq(regex_find(regex, VIEW("http://a.b/c"), &match), REGEX_YES);
     ck_assert_uint_eq(match.count, 4);
     ck_assert(view_eq(match.groups[2], VIEW("a.b")));
     ck_assert_ptr_null(match.groups[3].data);
@@ -96,6 +104,30 @@ START_TEST(replacements_are_go_s)
 }
 END_TEST
 
+START_TEST(an_invalid_byte_matches_as_the_replacement_character)
+{
+    expect("^Bearer .*$", "Bearer a\xe9 b", REGEX_YES);
+    expect("^.$", "\xe9", REGEX_YES);
+    expect("^\\x{FFFD}{2}$", "\xe2\x82", REGEX_YES);
+    expect("[\\x{80}-\\x{10FFFF}]", "a\xff", REGEX_YES);
+    expect("\\w", "\xff", REGEX_NO);
+    replaces("token=[^&]*", "a\xe9?token=x\xe9y&b=\xff", "***", "a\xe9?***&b=\xff");
+    replaces("(.)b",
+             "\xe9"
+             "b\xc3\xa9"
+             "bab",
+             "<$1>", "<\xe9><\xc3\xa9><a>");
+    replaces("x*", "\xe9\xc3\xa9", "-", "-\xe9-\xc3\xa9-");
+    struct regex *regex = compiled("=(?P<value>.*);(z)?");
+    struct regex_match match;
+    ck_assert_int_eq(regex_find(regex, VIEW("\xff\xfe=a\xe9;"), &match), REGEX_YES);
+    ck_assert(view_eq(match.groups[0], VIEW("=a\xe9;")));
+    ck_assert(view_eq(match.groups[1], VIEW("a\xe9")));
+    ck_assert_ptr_null(match.groups[2].data);
+    regex_free(regex);
+}
+END_TEST
+
 START_TEST(no_pattern_hangs)
 {
     char text[4096];
@@ -109,4 +141,5 @@ START_TEST(no_pattern_hangs)
 END_TEST
 
 SUITE_MAIN("regex", patterns_match_as_in_re2, what_re2_does_not_have_is_refused,
-           groups_have_names_and_places, replacements_are_go_s, no_pattern_hangs)
+           groups_have_names_and_places, replacements_are_go_s,
+           an_invalid_byte_matches_as_the_replacement_character, no_pattern_hangs)

@@ -53,7 +53,7 @@ END_TEST
 
 int main(void)
 {
-    return given_run("duration", (const TTest *const[]){
+    return suite_run("duration", (const TTest *const[]){
                                      go_durations_are_read,
                                      what_is_no_duration_is_refused,
                                      the_shortest_form_is_read_back_as_the_same,

@@ -181,7 +181,7 @@ END_TEST
 int main(void)
 {
     setup_environment();
-    return given_run("expand", (const TTest *const[]){
+    return suite_run("expand", (const TTest *const[]){
                                    variables_take_the_type_that_their_text_has,
                                    string_fields_get_the_text_as_it_stood,
                                    text_that_is_no_yaml_is_a_string,

@@ -236,6 +236,17 @@ START_TEST(required_keys_are_required)
 }
 END_TEST
 
+START_TEST(a_misspelt_key_is_reported_once)
+{
+    struct box box;
+    char *faults = fill(&box, "yaml:x: {endpont: e}", NULL);
+    ck_assert_str_eq(
+        faults, "yaml:x: {endpont: e}:1: x.endpont: unknown key, did you mean \"endpoint\"?\n");
+    free(faults);
+    keys_release(box_rows, &box);
+}
+END_TEST
+
 START_TEST(unset_variables_are_refused_where_something_is_needed)
 {
     struct box box;
@@ -339,7 +350,7 @@ END_TEST
 
 int main(void)
 {
-    return given_run("fill", (const TTest *const[]){
+    return suite_run("fill", (const TTest *const[]){
                                  defaults_come_from_the_table,
                                  a_list_of_sections_is_read_with_its_defaults,
                                  faults_in_a_list_of_sections_name_the_item,
@@ -352,6 +363,7 @@ int main(void)
                                  secrets_are_not_shown_in_sentences,
                                  unknown_keys_get_the_nearest_one,
                                  required_keys_are_required,
+                                 a_misspelt_key_is_reported_once,
                                  unset_variables_are_refused_where_something_is_needed,
                                  strings_from_variables_are_kept_as_written,
                                  all_faults_are_said_with_their_lines,

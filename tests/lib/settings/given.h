@@ -5,6 +5,7 @@
 #include "lib/base/bytes.h"
 #include "lib/settings/fill.h"
 #include "lib/settings/load.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -106,20 +107,6 @@ static inline void given_refused(const char *a, const char *b, const char *set, 
     char *faults = given_sentences(&problems);
     ck_assert_str_eq(faults, want);
     free(faults);
-}
-
-static inline int given_run(const char *name, const TTest *const *tests)
-{
-    Suite *suite = suite_create(name);
-    TCase *cases = tcase_create(name);
-    for (; *tests; tests++)
-        tcase_add_test(cases, *tests);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed;
 }
 
 #endif

@@ -49,7 +49,7 @@ END_TEST
 
 int main(void)
 {
-    return given_run("keys", (const TTest *const[]){
+    return suite_run("keys", (const TTest *const[]){
                                  rows_are_found_by_path,
                                  secrets_are_known_by_path,
                                  rows_are_walked_for_people,

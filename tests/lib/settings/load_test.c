@@ -139,7 +139,7 @@ END_TEST
 
 int main(void)
 {
-    return given_run("load", (const TTest *const[]){
+    return suite_run("load", (const TTest *const[]){
                                  maps_merge_and_all_else_is_replaced,
                                  set_comes_last_and_is_read_as_yaml,
                                  set_makes_maps_where_there_was_nothing,

@@ -54,7 +54,7 @@ END_TEST
 
 int main(void)
 {
-    return given_run("node", (const TTest *const[]){
+    return suite_run("node", (const TTest *const[]){
                                  the_nearest_node_of_a_path_is_found_through_dotted_keys,
                                  trees_are_equal_by_value_wherever_they_stand,
                                  getting_from_what_is_no_map_gives_nothing,

@@ -60,7 +60,7 @@ END_TEST
 
 int main(void)
 {
-    return given_run("problems", (const TTest *const[]){
+    return suite_run("problems", (const TTest *const[]){
                                      a_sentence_names_file_line_and_path,
                                      a_set_names_its_path_once,
                                      a_sentence_is_one_line,

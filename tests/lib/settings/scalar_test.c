@@ -78,7 +78,7 @@ END_TEST
 
 int main(void)
 {
-    return given_run("scalar", (const TTest *const[]){
+    return suite_run("scalar", (const TTest *const[]){
                                    plain_scalars_have_the_type_that_yaml_gives_them,
                                    whole_numbers_have_bases,
                                    numbers_out_of_reach_are_refused,

@@ -191,7 +191,7 @@ END_TEST
 
 int main(void)
 {
-    return given_run("yaml", (const TTest *const[]){
+    return suite_run("yaml", (const TTest *const[]){
                                  reads_what_collector_files_are_made_of,
                                  empty_texts_are_null,
                                  a_byte_order_mark_is_no_content,

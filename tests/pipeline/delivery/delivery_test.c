@@ -78,7 +78,10 @@ START_TEST(what_the_collector_refuses_is_refused)
 {
     refused("sending_queue: {queue_size: 0}", "queue_size");
     refused("sending_queue: {num_consumers: 0}", "num_consumers");
-    refused("sending_queue: {sizer: bytes}", "sizer");
+    refused("sending_queue: {sizer: spans}", "sizer");
+    refused("sending_queue: {sizer: items, batch: {}}", "less than or equal to queue_size");
+    refused("sending_queue: {sizer: bytes, batch: {min_size: 1001}}",
+            "less than or equal to queue_size");
     refused("retry_on_failure: {randomization_factor: 1.5}", "randomization_factor");
     refused("retry_on_failure: {initial_interval: -1s}", "initial_interval");
     refused("retry_on_failure: {max_elapsed_time: 4s, max_interval: 1s}",

@@ -13,6 +13,7 @@ struct backend {
     uint32_t max_items;        /* more are too large; 0: no limit */
     struct outcome always;     /* if not OK: the answer to everything */
     struct outcome after_next; /* the same, from the request after the next on */
+    bool withholds;            /* the data move to another process before the request is sent */
     unsigned failures;         /* this many RETRY answers first */
     unsigned sends;
     uint64_t took;
@@ -25,6 +26,7 @@ static struct meter meter;
 static struct dispatcher dispatcher;
 static struct outcome settled_worst;
 static unsigned settled_count;
+static bool is_moved; /* another process delivers the data */
 
 static struct outcome backend_send(void *self, struct batch *batch)
 {
@@ -35,6 +37,10 @@ static struct outcome backend_send(void *self, struct batch *batch)
     if (to->failures > 0) {
         to->failures--;
         return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "down");
+    }
+    if (to->withholds) {
+        is_moved = true;
+        return outcome_of(VERDICT_RETRY, CAUSE_REVOKED, "withheld");
     }
     if (to->always.verdict != VERDICT_OK)
         return to->always;
@@ -82,9 +88,11 @@ static struct queue_element *element_of(unsigned spans)
 {
     struct receipt *receipt = receipt_new(settled, NULL);
     struct batch *batch = some_spans(0, spans, NULL);
+    if (dispatcher.waits)
+        receipt_set_awaited(receipt);
     batch_add_receipt(batch, receipt);
     receipt_unref(receipt);
-    struct queue_element *element = queue_element_new(batch);
+    struct queue_element *element = queue_element_new(QUEUE_REQUESTS, batch);
     batch_unref(batch);
     return element;
 }
@@ -250,7 +258,7 @@ static struct queue_element *joined_element(unsigned first, unsigned second)
     struct receipt *receipt = receipt_new(settled, NULL);
     batch_add_receipt(joined, receipt);
     receipt_unref(receipt);
-    struct queue_element *element = queue_element_new(joined);
+    struct queue_element *element = queue_element_new(QUEUE_REQUESTS, joined);
     batch_unref(a);
     batch_unref(b);
     batch_unref(joined);
@@ -383,6 +391,74 @@ START_TEST(after_the_abort_nothing_is_sent)
     run(element_of(4));
     ck_assert_uint_eq(backend.sends, 0);
     ck_assert_uint_eq(dropped(CAUSE_SHUTDOWN), 4);
+}
+END_TEST
+
+static bool moved(void *ctx)
+{
+    (void)ctx;
+    return is_moved;
+}
+
+/* Spans of a log, which another process delivers when is_moved. */
+static struct queue_element *element_of_log(unsigned spans)
+{
+    static const struct receipt_store store = {.is_elsewhere = moved};
+    struct receipt *receipt = receipt_new(settled, NULL);
+    receipt_set_durable(receipt, &store);
+    struct batch *batch = some_spans(0, spans, NULL);
+    batch_add_receipt(batch, receipt);
+    receipt_unref(receipt);
+    struct queue_element *element = queue_element_new(QUEUE_REQUESTS, batch);
+    batch_unref(batch);
+    is_moved = false;
+    return element;
+}
+
+static void check_left_behind(void)
+{
+    ck_assert_uint_eq(backend.sends, 1);
+    ck_assert_uint_eq(backend.took, 0);
+    ck_assert_int_eq(settled_worst.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(settled_worst.cause, CAUSE_REVOKED);
+    ck_assert_uint_eq(dropped(CAUSE_REVOKED), 0);
+}
+
+START_TEST(what_another_process_delivers_by_now_is_not_sent_and_not_lost)
+{
+    uint64_t due;
+    begin();
+    struct queue_element *element = element_of_log(3);
+    backend.failures = 1;
+    ck_assert_int_eq(dispatch_run(&dispatcher, element, &due), DISPATCH_WAIT);
+    is_moved = true;
+    ck_assert_uint_eq(run(element), 0);
+    check_left_behind();
+}
+END_TEST
+
+START_TEST(what_was_withheld_is_neither_tried_again_nor_lost)
+{
+    begin();
+    backend.withholds = true;
+    ck_assert_uint_eq(run(element_of_log(3)), 0);
+    check_left_behind();
+    ck_assert_uint_eq(meter_get(&meter, METER_RETRIES, SIGNAL_TRACES), 0);
+}
+END_TEST
+
+START_TEST(what_is_merged_with_data_of_others_goes_with_these)
+{
+    static const struct receipt_store store = {.is_elsewhere = moved};
+    begin();
+    is_moved = true;
+    struct receipt *receipt = receipt_new(NULL, NULL);
+    receipt_set_durable(receipt, &store);
+    struct queue_element *element = element_of(3);
+    batch_add_receipt(element->batch, receipt);
+    receipt_unref(receipt);
+    ck_assert_uint_eq(run(element), 0);
+    ck_assert_uint_eq(backend.took, 3);
 }
 END_TEST
 
@@ -543,6 +619,81 @@ START_TEST(a_batch_in_parts_gives_way_where_others_wait)
 }
 END_TEST
 
+/* Sends an item of each batch; the others it leaves to send_on. A batch of 7 is refused. */
+static void stepper_send_together(void *self, struct joint_send *sends, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct batch *batch = sends[i].batch;
+        struct progress *progress = sends[i].progress;
+        ck_assert_ptr_eq(progress->batch, batch);
+        sends[i].finished = batch->items == 1 || batch->items == 7;
+        if (batch->items == 7) {
+            sends[i].outcome = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "too large");
+            continue;
+        }
+        progress->mark.items = 1;
+        progress->delivered = true;
+        stepper.sent[0]++;
+        if (batch->items == 5) {
+            sends[i].finished = true;
+            sends[i].outcome = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "down");
+        }
+    }
+    dispatcher.aborted = self == NULL;
+}
+
+static const struct component joining = {.type = "stepper",
+                                         .kind = COMPONENT_EXPORTER,
+                                         .send = backend_send,
+                                         .send_on = stepper_send_on,
+                                         .send_together = stepper_send_together};
+
+START_TEST(each_of_several_sent_together_has_its_own_outcome)
+{
+    begin_steps();
+    dispatcher.component = &joining;
+    /* Done, done with send_on, to be sent again, and to be sent in halves. */
+    const unsigned items[] = {1, 3, 5, 7};
+    struct queue_element *elements[4];
+    struct dispatch_end ends[4];
+    for (size_t i = 0; i < 4; i++)
+        elements[i] = element_of(items[i]);
+    dispatch_run_together(&dispatcher, elements, 4, ends);
+    ck_assert_int_eq(ends[0].result, DISPATCH_DONE);
+    ck_assert_int_eq(ends[1].result, DISPATCH_DONE);
+    ck_assert_int_eq(ends[2].result, DISPATCH_WAIT);
+    ck_assert_int_eq(ends[3].result, DISPATCH_DONE);
+    ck_assert_uint_gt(ends[2].due, fake.mono);
+    ck_assert_uint_eq(settled_count, 3);
+    ck_assert_uint_eq(meter_get(&meter, METER_SENT, SIGNAL_TRACES), 1 + 3 + 7);
+    dispatch_run_together(&dispatcher, &elements[2], 1, &ends[2]);
+    ck_assert_int_eq(ends[2].result, DISPATCH_DONE);
+    ck_assert_uint_eq(settled_count, 4);
+    ck_assert_uint_eq(meter_get(&meter, METER_SENT, SIGNAL_TRACES), 16);
+    /* The first item of each but the last, which begins with a half of it. */
+    ck_assert_uint_eq(stepper.sent[0], 3 + 2);
+    ck_assert_uint_eq(meter_get(&meter, METER_DROPPED, SIGNAL_TRACES), 0);
+    for (size_t i = 0; i < 4; i++)
+        queue_element_free(elements[i]);
+}
+END_TEST
+
+START_TEST(what_was_sent_together_before_the_abort_counts)
+{
+    begin_steps();
+    dispatcher.component = &joining;
+    dispatcher.self = NULL;
+    struct queue_element *elements[] = {element_of(1), element_of(1), element_of(3)};
+    struct dispatch_end ends[3];
+    dispatch_run_together(&dispatcher, elements, 3, ends);
+    ck_assert_uint_eq(settled_count, 3);
+    ck_assert_uint_eq(meter_get(&meter, METER_SENT, SIGNAL_TRACES), 2);
+    ck_assert_uint_eq(meter_get(&meter, METER_DROPPED, SIGNAL_TRACES), 3);
+    for (size_t i = 0; i < 3; i++)
+        queue_element_free(elements[i]);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -567,6 +718,9 @@ int main(void)
         a_waiting_client_hears_of_a_partial_success,
         while_stopping_waits_are_short_and_go_on_past_the_elapsed_time,
         after_the_abort_nothing_is_sent,
+        what_another_process_delivers_by_now_is_not_sent_and_not_lost,
+        what_was_withheld_is_neither_tried_again_nor_lost,
+        what_is_merged_with_data_of_others_goes_with_these,
         tries_are_counted_for_the_cause_that_limits_them,
         a_second_part_is_tried_for_as_long_as_the_first,
         a_part_of_what_was_too_large_begins_its_waits_anew,
@@ -574,6 +728,8 @@ int main(void)
         what_was_delivered_of_a_batch_is_not_sent_again,
         a_batch_that_moves_on_has_all_its_tries_again,
         a_batch_in_parts_gives_way_where_others_wait,
+        each_of_several_sent_together_has_its_own_outcome,
+        what_was_sent_together_before_the_abort_counts,
         NULL,
     };
     return suite_run("dispatch", tests);

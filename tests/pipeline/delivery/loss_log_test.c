@@ -106,6 +106,57 @@ START_TEST(a_silent_backend_is_told_once_a_minute_and_its_return_once)
 }
 END_TEST
 
+START_TEST(the_state_has_the_error_as_logged_and_since_when)
+{
+    const struct outcome down =
+        outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "POST http://u:p@tempo/v1/traces: HTTP 503");
+    const struct outcome full = outcome_of(VERDICT_RETRY, CAUSE_FULL, "the oldest in a full queue");
+    begin();
+    loss_log_success(&losses);
+    uint64_t start = clock_wall(&fake.clock);
+    struct loss_log_state state = loss_log_state(&losses);
+    ck_assert(state.succeeded == start && !state.failing_since && !*state.error);
+    fake_clock_advance(&fake, NS_PER_S);
+    loss_log_retry(&losses, &down, NS_PER_S);
+    fake_clock_advance(&fake, NS_PER_S);
+    loss_log_retry(&losses, &down, NS_PER_S);
+    loss_log_add(&losses, SIGNAL_TRACES, 1, &full);
+    state = loss_log_state(&losses);
+    ck_assert_uint_eq(state.failing_since, start + NS_PER_S);
+    ck_assert_uint_eq(state.failed, start + 2 * NS_PER_S);
+    ck_assert_uint_eq(state.succeeded, start);
+    ck_assert_ptr_nonnull(strstr(state.error, "tempo/v1/traces: HTTP 503"));
+    ck_assert_ptr_null(strstr(state.error, "u:p"));
+    loss_log_success(&losses);
+    ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
+    lose(SIGNAL_TRACES, 3);
+    state = loss_log_state(&losses);
+    ck_assert_uint_ne(state.failing_since, 0);
+    ck_assert_str_eq(state.error, "invalid: span 3 is bad");
+    loss_log_release(&losses);
+}
+END_TEST
+
+START_TEST(slow_requests_are_logged_once_a_minute)
+{
+    begin();
+    loss_log_took(&losses, 0);
+    ck_assert_uint_eq(line_count(), 0);
+    loss_log_took(&losses, 25 * NS_PER_S);
+    loss_log_took(&losses, 26 * NS_PER_S);
+    ck_assert_ptr_nonnull(
+        strstr(lines(), "tempo: slow: a request took 25.0 s while others waited in the queue\n"));
+    ck_assert_uint_eq(line_count(), 1);
+    ck_assert_uint_eq(loss_log_state(&losses).slow_ns, 26 * NS_PER_S);
+    fake_clock_advance(&fake, 60 * NS_PER_S);
+    loss_log_took(&losses, 25 * NS_PER_S);
+    ck_assert_uint_eq(line_count(), 2);
+    loss_log_took(&losses, 0);
+    ck_assert_uint_eq(loss_log_state(&losses).slow_ns, 0);
+    loss_log_release(&losses);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -113,6 +164,8 @@ int main(void)
         later_ones_are_summed_for_ten_seconds,
         what_is_pending_is_told_at_the_end,
         a_silent_backend_is_told_once_a_minute_and_its_return_once,
+        the_state_has_the_error_as_logged_and_since_when,
+        slow_requests_are_logged_once_a_minute,
         NULL,
     };
     return suite_run("loss_log", tests);

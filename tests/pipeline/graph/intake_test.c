@@ -7,8 +7,14 @@
 
 #include <sched.h>
 
-const struct component *const component_table[] = {
-    &scripted_source, &scripted_opaque, &scripted_holder, &scripted_sink, &scripted_taker, NULL};
+extern const struct component processor_batch;
+const struct component *const component_table[] = {&scripted_source,
+                                                   &scripted_opaque,
+                                                   &scripted_holder,
+                                                   &processor_batch,
+                                                   &scripted_sink,
+                                                   &scripted_taker,
+                                                   NULL};
 
 #define TRACES                                                                                     \
     "service:\n"                                                                                   \
@@ -181,6 +187,42 @@ START_TEST(without_a_queue_the_client_waits_for_the_backend)
 }
 END_TEST
 
+#define BATCHED                                                                                    \
+    "receivers: {source: }\nprocessors: {batch: {timeout: 10s}}\n"                                 \
+    "exporters: {sink: {sending_queue: {enabled: false}}}\n"                                       \
+    "service:\n"                                                                                   \
+    "  pipelines:\n"                                                                               \
+    "    traces: {receivers: [source], processors: [batch], exporters: [sink]}\n"
+
+START_TEST(what_a_batch_took_over_is_answered_and_merged_without_a_queue)
+{
+    given_start(&given, BATCHED);
+    ck_assert_int_eq(offer(2).verdict, VERDICT_OK);
+    ck_assert_int_eq(offer(3).verdict, VERDICT_OK);
+    ck_assert_uint_eq(sink_at(0)->begun, 0);
+    given_advance(&given, 10 * NS_PER_S);
+    sink_wait_delivered(sink_at(0), 5);
+    ck_assert_uint_eq(sink_at(0)->begun, 1);
+    ck_assert_int_eq(offer(1).verdict, VERDICT_OK);
+    ck_assert_uint_eq(given_stop(&given), 0); /* delivers it */
+    ck_assert_uint_eq(sink_at(0)->delivered, 6);
+}
+END_TEST
+
+START_TEST(a_client_waits_for_the_pipeline_that_does_not_take_over)
+{
+    given_start(&given, BATCHED "    traces/2: {receivers: [source], exporters: [sink]}\n");
+    sink_gate(sink_at(0), true);
+    offer_only(2);
+    sink_wait_begun(sink_at(0), 1);
+    ck_assert_uint_eq(answer.count, 0);
+    sink_gate(sink_at(0), false);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK); /* the clock stands still */
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_uint_eq(sink_at(0)->delivered, 4);
+}
+END_TEST
+
 static struct outcome forbid(const struct batch *batch, unsigned nth)
 {
     (void)batch;
@@ -198,6 +240,15 @@ START_TEST(a_waiting_client_gets_the_backends_refusal)
     ck_assert_int_eq(outcome.cause, CAUSE_FORBIDDEN);
     ck_assert_str_eq(outcome.text, "not you");
     ck_assert_uint_eq(given_stop(&given), 0);
+}
+END_TEST
+
+START_TEST(what_a_batch_took_over_and_nobody_took_is_counted)
+{
+    given_start(&given, BATCHED);
+    sink_at(0)->script = forbid;
+    ck_assert_int_eq(offer(2).verdict, VERDICT_OK);
+    ck_assert_uint_eq(given_stop(&given), 2);
 }
 END_TEST
 
@@ -350,6 +401,9 @@ int main(void)
         without_a_queue_the_client_waits_for_the_backend,
         a_waiting_client_gets_the_backends_refusal,
         a_waiting_client_is_told_to_retry_at_shutdown,
+        what_a_batch_took_over_is_answered_and_merged_without_a_queue,
+        a_client_waits_for_the_pipeline_that_does_not_take_over,
+        what_a_batch_took_over_and_nobody_took_is_counted,
         a_waiting_client_waits_through_the_retries,
         many_threads_lose_nothing_that_was_accepted,
         what_no_exporter_takes_is_refused_for_good,

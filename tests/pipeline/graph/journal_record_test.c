@@ -1,6 +1,7 @@
 #include "pipeline/graph/journal_record.h"
 
 #include "lib/wire/codec/compress.h"
+#include "pipeline/client_info.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static struct batch *again(struct batch *batch)
     ck_assert_int_eq(read->signal, batch->signal);
     ck_assert_int_eq(read->encoding, batch->encoding);
     ck_assert_uint_eq(read->items, batch->items);
+    ck_assert_uint_eq(read->recorded, batch->recorded);
     ck_assert(view_eq(buffer_view(read->payload), buffer_view(batch->payload)));
     bytes_release(&record);
     batch_unref(batch);
@@ -44,10 +46,26 @@ START_TEST(an_otlp_request_comes_back_with_its_senders_metadata)
     bool failed = false;
     struct batch *batch = batch_new(SIGNAL_LOGS, BATCH_OTLP, payload_of("logs"), 3, NULL);
     batch_set_metadata(batch, metadata_new(VIEW("tenant"), VIEW(""), &failed));
+    batch->recorded = UINT64_C(1767225600000000001); /* when it was accepted */
     batch = again(batch);
     ck_assert_str_eq(batch->metadata->tenant, "tenant");
     ck_assert_str_eq(batch->metadata->authorization, "");
     ck_assert_ptr_null(batch->series);
+    batch_unref(batch);
+}
+END_TEST
+
+START_TEST(a_request_comes_back_with_what_is_known_of_its_client)
+{
+    static const char headers[] = "x-a\0one\0x-b\0";
+    struct view given = {(const uint8_t *)headers, sizeof headers};
+    struct batch *batch = batch_new(SIGNAL_LOGS, BATCH_OTLP, payload_of("logs"), 3, NULL);
+    batch_set_client(batch, client_info_new("192.0.2.1", given));
+    batch = again(batch);
+    struct request_context context = batch_context(batch);
+    ck_assert_str_eq(context.address, "192.0.2.1");
+    ck_assert(view_eq(context.headers, given));
+    ck_assert_ptr_null(context.tenant);
     batch_unref(batch);
 }
 END_TEST
@@ -143,6 +161,7 @@ START_TEST(bytes_that_are_no_record_are_refused)
 END_TEST
 
 SUITE_MAIN("journal record", an_otlp_request_comes_back_with_its_senders_metadata,
-           an_empty_request_comes_back, a_pprof_comes_back_with_its_series_and_origin,
+           a_request_comes_back_with_what_is_known_of_its_client, an_empty_request_comes_back,
+           a_pprof_comes_back_with_its_series_and_origin,
            a_body_for_ingest_comes_back_with_its_query,
            a_recording_tells_again_what_it_takes_inflated, bytes_that_are_no_record_are_refused)

@@ -5,8 +5,11 @@
 #include "tests/support/some_batch.h"
 #include "tests/support/suite.h"
 
-const struct component *const component_table[] = {&scripted_source, &scripted_holder,
-                                                   &scripted_sink, NULL};
+extern const struct component processor_resource, processor_attributes;
+
+const struct component *const component_table[] = {&scripted_source,      &scripted_holder,
+                                                   &scripted_sink,        &processor_resource,
+                                                   &processor_attributes, NULL};
 
 static struct given_runtime given;
 
@@ -80,6 +83,39 @@ START_TEST(a_processor_that_is_closed_is_passed_by)
 }
 END_TEST
 
+static uint64_t measured(const struct instance *processor)
+{
+    const struct histogram *durations = &processor->durations[SIGNAL_TRACES];
+    uint64_t count = 0;
+    for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+        count += durations->buckets[i];
+    return count;
+}
+
+START_TEST(each_processor_of_a_shared_pass_is_measured)
+{
+    given_start(&given, "receivers: {source: }\nexporters: {sink: }\n"
+                        "processors:\n"
+                        "  resource: {attributes: [{key: a, value: b, action: insert}]}\n"
+                        "  attributes: {actions: [{key: a, value: b, action: insert}]}\n"
+                        "service:\n"
+                        "  telemetry: {metrics: {level: detailed}}\n"
+                        "  pipelines:\n"
+                        "    traces: {receivers: [source], processors: [resource, attributes], "
+                        "exporters: [sink]}\n");
+    metric_set_level(METRIC_DETAILED);
+    ck_assert_int_eq(push(false), VERDICT_OK);
+    ck_assert_int_eq(push(false), VERDICT_OK);
+    for (struct outlet *at = given.runtime->graph.pipelines[0].outlets[0]; at->processor;
+         at = at->next) {
+        ck_assert_uint_eq(measured(at->processor), 2);
+        ck_assert_uint_eq(meter_get(at->processor->meter, METER_INCOMING, SIGNAL_TRACES), 2);
+    }
+    metric_set_level(METRIC_NONE);
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -87,6 +123,7 @@ int main(void)
         without_a_place_in_one_branch_none_takes_it,
         a_place_that_was_taken_is_free_again,
         a_processor_that_is_closed_is_passed_by,
+        each_processor_of_a_shared_pass_is_measured,
         NULL,
     };
     return suite_run("outlet", tests);

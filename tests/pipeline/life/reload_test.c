@@ -212,6 +212,23 @@ START_TEST(what_is_wrong_is_told_and_the_old_goes_on)
 }
 END_TEST
 
+START_TEST(a_refused_configuration_is_counted_and_remembered_until_one_is_taken)
+{
+    struct problems problems = {0};
+    begin(ONE("holder", ""));
+    ck_assert_uint_eq(runtime_refused_reload(runtime).at, 0);
+    problems_add(&problems, NULL, NULL, "c.yaml:1: expected http://u:p@host");
+    ck_assert_int_eq(runtime_reload(runtime, NULL, &problems), RELOAD_FAILED);
+    problems_release(&problems);
+    struct runtime_refusal refused = runtime_refused_reload(runtime);
+    ck_assert_uint_ne(refused.at, 0);
+    ck_assert_str_eq(refused.error, "c.yaml:1: expected http://redacted@host");
+    ck_assert_int_eq(reload(ONE("holder", "")), RELOAD_SAME);
+    ck_assert_uint_eq(runtime_refused_reload(runtime).at, 0);
+    ck_assert_uint_eq(end(), 0);
+}
+END_TEST
+
 #define GUEST(label, slot)                                                                         \
     "receivers: {source: , guest: {label: " label "}}\nprocessors: {holder: }\n"                   \
     "exporters: {sink: {slot: " slot "}}\n"                                                        \
@@ -419,14 +436,6 @@ START_TEST(what_a_removed_exporter_cannot_deliver_in_time_is_counted_as_lost)
 }
 END_TEST
 
-static void wait_until_receivers_are_closed(const struct retirement *retirement)
-{
-    pthread_mutex_lock(&retirement->all->lock);
-    while (!retirement->left)
-        pthread_cond_wait(&retirement->all->changed, &retirement->all->lock);
-    pthread_mutex_unlock(&retirement->all->lock);
-}
-
 /* Enough reloads for the exporter's thread to run between them: for tsan. */
 START_TEST(reloads_find_the_exporter_of_an_earlier_one_still_at_work)
 {
@@ -435,8 +444,9 @@ START_TEST(reloads_find_the_exporter_of_an_earlier_one_still_at_work)
     for (unsigned i = 0; i < 4; i++)
         offer(2);
     sink_wait_begun(sink_at(1), 1);
+    sink_wait_delivered(sink_at(0), 8);
     ck_assert_int_eq(reload(ONE("", "")), RELOAD_DONE);
-    wait_until_receivers_are_closed(runtime->retired.first);
+    await_retired_receivers();
     for (unsigned i = 0; i < 16; i++)
         ck_assert_int_eq(reload(i % 2 ? ONE("holder", "slot: 2") : ONE("holder/2", "slot: 3")),
                          RELOAD_DONE);
@@ -639,6 +649,7 @@ int main(void)
         the_same_settings_change_nothing,
         what_is_the_same_stays_open,
         what_is_wrong_is_told_and_the_old_goes_on,
+        a_refused_configuration_is_counted_and_remembered_until_one_is_taken,
         what_cannot_be_opened_leaves_the_old_in_force,
         clients_of_a_receiver_that_leaves_are_served_by_the_new_pipelines,
         a_removed_receiver_serves_its_clients_by_the_pipelines_it_had,

@@ -5,6 +5,7 @@
 #include "tests/support/asking.h"
 #include "tests/support/grpc_fixture.h"
 #include "tests/support/h2_peer.h"
+#include "tests/support/suite.h"
 
 #include <stdlib.h>
 
@@ -134,9 +135,5 @@ int main(void)
     tcase_add_test(tests, a_check_that_ends_in_a_stop_lets_nobody_in);
     tcase_add_test(tests, a_check_may_outlast_its_caller);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed;
+    return suite_finish(suite);
 }

@@ -5,6 +5,7 @@
 #include "lib/wire/http/grpc_frame.h"
 #include "tests/support/grpc_fixture.h"
 #include "tests/support/h2_peer.h"
+#include "tests/support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -284,9 +285,5 @@ int main(void)
     Suite *suite = suite_create("net/grpc_call");
     suite_add_tcase(suite, frames());
     suite_add_tcase(suite, outliving());
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed;
+    return suite_finish(suite);
 }

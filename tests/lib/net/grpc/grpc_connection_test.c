@@ -3,6 +3,7 @@
 #include "lib/base/clock.h"
 #include "tests/support/grpc_fixture.h"
 #include "tests/support/h2_peer.h"
+#include "tests/support/suite.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -504,9 +505,5 @@ int main(void)
 {
     Suite *suite = suite_create("net/grpc_connection");
     suite_add_tcase(suite, clients());
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed;
+    return suite_finish(suite);
 }

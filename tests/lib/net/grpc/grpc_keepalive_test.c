@@ -4,6 +4,7 @@
 #include "lib/base/clock.h"
 #include "tests/support/grpc_fixture.h"
 #include "tests/support/h2_peer.h"
+#include "tests/support/suite.h"
 
 #include <sys/socket.h>
 
@@ -188,9 +189,5 @@ int main(void)
     tcase_add_test(tests, an_answered_call_forgives_the_pings_before_it);
     tcase_add_test(tests, without_a_policy_or_with_a_call_pings_are_answered);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed;
+    return suite_finish(suite);
 }

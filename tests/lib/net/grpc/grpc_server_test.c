@@ -6,6 +6,7 @@
 #include "lib/wire/http/grpc_frame.h"
 #include "tests/support/grpc_fixture.h"
 #include "tests/support/h2_peer.h"
+#include "tests/support/suite.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -455,9 +456,5 @@ int main(void)
     Suite *suite = suite_create("net/grpc_server");
     suite_add_tcase(suite, calls());
     suite_add_tcase(suite, ends());
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed;
+    return suite_finish(suite);
 }

@@ -3,9 +3,9 @@
 #include "lib/base/clock.h"
 #include "lib/net/endpoint.h"
 #include "tests/support/script_server.h"
+#include "tests/support/suite.h"
 #include "tests/support/tls_server.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -532,7 +532,8 @@ START_TEST(so_it_is_with_a_body_in_pieces)
     script_server_start(&script);
     snprintf(url, sizeof url, "http://%s/v1/traces", script.bound);
     for (int i = 0; i < 2; i++) {
-        bool ok = http_client_post_pieces(client, url, NULL, 0, (struct pieces){views, 3}, &reply);
+        bool ok = http_client_post_pieces(client, url, NULL, 0, (struct pieces){views, 3},
+                                          VETO_NONE, &reply);
         ck_assert_msg(ok, "%s", reply.error);
         http_reply_release(&reply);
     }
@@ -542,6 +543,117 @@ START_TEST(so_it_is_with_a_body_in_pieces)
     ck_assert_uint_eq(script.requests, 3);
 }
 END_TEST
+
+/* ---- a veto ---- */
+
+static unsigned asked, passed; /* the veto is given when asked for more often than `passed` */
+
+static bool is_given(const void *ctx)
+{
+    (void)ctx;
+    return ++asked > passed;
+}
+
+/* With a veto that passes the first `passes` times. */
+static bool post_unless(unsigned passes, struct http_client *client, const char *url,
+                        struct view body, struct http_reply *reply)
+{
+    asked = 0;
+    passed = passes;
+    const struct view runs[] = {VIEW("the "), body};
+    return http_client_post_pieces(client, url, NULL, 0, (struct pieces){runs, 2},
+                                   (struct veto){is_given, NULL}, reply);
+}
+
+/* A server that accepts connections, but never reads. */
+static int listen_only(char *bound, size_t size)
+{
+    const struct endpoint endpoint = {.host = "127.0.0.1", .service = "0"};
+    char error[256];
+    int listener = endpoint_listen(&endpoint, bound, size, error, sizeof error);
+    ck_assert_msg(listener >= 0, "%s", error);
+    return listener;
+}
+
+START_TEST(nothing_is_written_to_a_connection_after_a_veto)
+{
+    for (int http2 = 0; http2 < 2; http2++) {
+        struct http_client_options options = defaults();
+        struct http_reply reply;
+        char bound[64], url[128], byte;
+        int listener = listen_only(bound, sizeof bound);
+        options.http2 = http2;
+        struct http_client *client = make_client(&options);
+        snprintf(url, sizeof url, "http://%s/v1/traces", bound);
+        ck_assert(!post_unless(0, client, url, VIEW("body"), &reply));
+        ck_assert(reply.withheld);
+        ck_assert_str_eq(reply.error, "the call was withheld");
+        ck_assert_int_eq(http_reply_failure(&reply).verdict, VERDICT_RETRY);
+        ck_assert_int_eq(http_reply_failure(&reply).cause, CAUSE_REVOKED);
+        ck_assert_uint_eq(asked, 1);
+        http_reply_release(&reply);
+        http_client_free(client);
+        int fd = accept(listener, NULL, NULL);
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(recv(fd, &byte, 1, 0), 0);
+        close(fd);
+        close(listener);
+    }
+}
+END_TEST
+
+START_TEST(a_veto_is_not_asked_for_before_the_tls_handshake_is_done)
+{
+    for (int http2 = 0; http2 < 2; http2++) {
+        struct http_client_options options = defaults();
+        struct http_reply reply;
+        char bound[64], url[128];
+        int listener = listen_only(bound, sizeof bound);
+        options.http2 = http2;
+        options.timeout_ns = 100 * NS_PER_MS;
+        struct http_client *client = make_client(&options);
+        snprintf(url, sizeof url, "https://%s/v1/traces", bound);
+        ck_assert(!post_unless(0, client, url, VIEW("body"), &reply));
+        ck_assert(reply.timed_out);
+        ck_assert(!reply.withheld);
+        ck_assert_uint_eq(asked, 0);
+        http_reply_release(&reply);
+        http_client_free(client);
+        close(listener);
+    }
+}
+END_TEST
+
+/* The server closes the kept connection when it has read the second request. */
+START_TEST(a_request_is_not_sent_again_after_a_veto)
+{
+    const char *answers[] = {OK_EMPTY, "", OK_EMPTY, NULL};
+    struct script_server script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    struct http_reply reply;
+    char url[300];
+    script_server_start(&script);
+    snprintf(url, sizeof url, "http://%s/v1/traces", script.bound);
+    ck_assert(post_unless(1, client, url, VIEW("first"), &reply));
+    ck_assert_uint_eq(asked, 1);
+    http_reply_release(&reply);
+    ck_assert(!post_unless(1, client, url, VIEW("second"), &reply));
+    ck_assert(reply.withheld);
+    ck_assert_uint_eq(asked, 2);
+    http_reply_release(&reply);
+    ck_assert_uint_eq(script.requests, 2);
+    ck_assert(post_unless(1, client, url, VIEW("third"), &reply));
+    ck_assert(!reply.withheld);
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_server_stop(&script);
+    ck_assert_uint_eq(script.requests, 3);
+    ck_assert_ptr_nonnull(strstr(script.request, "\r\n\r\nthe third"));
+}
+END_TEST
+
+/* ---- */
 
 START_TEST(a_refusal_in_the_middle_of_a_body_is_an_answer)
 {
@@ -796,8 +908,7 @@ END_TEST
 
 static TCase *make_case(Suite *suite, const char *name)
 {
-    TCase *tcase = tcase_create(name);
-    tcase_set_timeout(tcase, 60);
+    TCase *tcase = suite_case(name);
     suite_add_tcase(suite, tcase);
     return tcase;
 }
@@ -825,6 +936,9 @@ static void add_exchanges(TCase *tcase)
     tcase_add_test(tcase, a_kept_connection_that_the_server_closed_is_no_error);
     tcase_add_test(tcase, a_kept_connection_that_dies_under_a_request_is_tried_anew);
     tcase_add_test(tcase, so_it_is_with_a_body_in_pieces);
+    tcase_add_test(tcase, nothing_is_written_to_a_connection_after_a_veto);
+    tcase_add_test(tcase, a_veto_is_not_asked_for_before_the_tls_handshake_is_done);
+    tcase_add_test(tcase, a_request_is_not_sent_again_after_a_veto);
     tcase_add_test(tcase, a_refusal_in_the_middle_of_a_body_is_an_answer);
     tcase_add_test(tcase, calls_go_over_a_unix_socket);
 }
@@ -855,9 +969,5 @@ int main(void)
     add_exchanges(make_case(suite, "exchanges"));
     add_failures(make_case(suite, "failures"));
     add_tls(make_case(suite, "tls"));
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed;
+    return suite_finish(suite);
 }

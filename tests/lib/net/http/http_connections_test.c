@@ -1,5 +1,4 @@
 /* When connections are closed: timeouts, and room for new clients when the table is full. */
-#include <check.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -8,7 +7,10 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/net/http/http_connections.h"
+#include "lib/net/listeners.h"
 #include "tests/support/http_fixture.h"
+#include "tests/support/suite.h"
 
 #define REQUEST "GET /about HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -370,12 +372,60 @@ START_TEST(running_out_of_descriptors_is_survived)
 }
 END_TEST
 
+/* Hands accepted sockets to the test, which adds them as a server's thread does. */
+static bool hand_over(void *ctx, int fd, const struct sockaddr *address, socklen_t size)
+{
+    (void)address, (void)size;
+    return write(*(int *)ctx, &fd, sizeof fd) == sizeof fd;
+}
+
+static int handed_over(int from)
+{
+    int fd = -1;
+    ck_assert_int_eq(read(from, &fd, sizeof fd), sizeof fd);
+    return fd;
+}
+
+static void end(struct http_connections *all, struct http_connection *connection, int fd)
+{
+    http_connections_remove(all, connection);
+    close(fd);
+}
+
+START_TEST(a_silent_client_is_closed_although_it_was_added_late)
+{
+    char error[256];
+    int hand[2];
+    struct endpoint endpoint;
+    ck_assert_int_eq(pipe(hand), 0);
+    ck_assert(endpoint_parse("127.0.0.1:0", false, &endpoint, error, sizeof error));
+    struct http_connections_options options = {
+        .max = 10, .header_timeout_ns = 50 * NS_PER_MS, .admit = hand_over, .ctx = &hand[1]};
+    options.listener =
+        listeners_open(&endpoint, NULL, fixture.bound, sizeof fixture.bound, error, sizeof error);
+    struct http_connections *all = http_connections_new(&options);
+    ck_assert(all && http_connections_start(all));
+    int late = connected(), other = connected();
+    int late_fd = handed_over(hand[0]), other_fd = handed_over(hand[0]);
+    struct http_connection *other_added = http_connections_add(all, other_fd);
+    raw_await_close(other); /* by now the thread has looked for clients that are overdue */
+    end(all, other_added, other_fd);
+    struct http_connection *late_added = http_connections_add(all, late_fd);
+    raw_await_close(late);
+    end(all, late_added, late_fd);
+    close(late);
+    close(other);
+    http_connections_stop_accepting(all);
+    http_connections_stop(all);
+    http_connections_free(all);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("net/http_connections");
-    TCase *tests = tcase_create("http_connections");
+    TCase *tests = suite_case("http_connections");
     tcase_add_checked_fixture(tests, set_up, NULL);
-    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_client_that_sends_nothing_is_closed);
     tcase_add_test(tests, a_header_that_drips_is_closed);
     tcase_add_test(tests, a_later_request_that_drips_is_closed);
@@ -392,10 +442,7 @@ int main(void)
     tcase_add_test(tests, a_request_that_waits_for_its_answer_is_not_what_makes_room);
     tcase_add_test(tests, thousands_of_idle_clients_keep_nobody_out);
     tcase_add_test(tests, running_out_of_descriptors_is_survived);
+    tcase_add_test(tests, a_silent_client_is_closed_although_it_was_added_late);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_finish(suite);
 }

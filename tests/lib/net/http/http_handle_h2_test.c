@@ -4,9 +4,9 @@
 #include "lib/net/http/http_client.h"
 #include "lib/wire/http/grpc_frame.h"
 #include "tests/support/grpc_fixture.h"
+#include "tests/support/suite.h"
 #include "tests/support/tls_world.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -60,21 +60,22 @@ static void close_grpc(struct grpc_server *server)
     grpc_server_close(server, clock_mono(&clock_system) + 20 * NS_PER_S);
 }
 
+static bool call_unless(struct veto veto, struct http_client *client, const char *bound,
+                        struct view message, struct http_reply *reply)
+{
+    const struct http_header headers[] = {{"content-type", "application/grpc"}, {"te", "trailers"}};
+    char url[128];
+    uint8_t prefix[GRPC_PREFIX_SIZE];
+    const struct view body[] = {{prefix, sizeof prefix}, message};
+    snprintf(url, sizeof url, "http://%s/test.Service/Export", bound);
+    grpc_frame_prefix(prefix, false, (uint32_t)message.size);
+    return http_client_post_pieces(client, url, headers, 2, (struct pieces){body, 2}, veto, reply);
+}
+
 static bool call_grpc(struct http_client *client, const char *bound, struct view message,
                       struct http_reply *reply)
 {
-    const struct http_header headers[] = {{"content-type", "application/grpc"}, {"te", "trailers"}};
-    struct bytes body;
-    char url[128];
-    uint8_t prefix[GRPC_PREFIX_SIZE];
-    snprintf(url, sizeof url, "http://%s/test.Service/Export", bound);
-    bytes_init(&body, SIZE_MAX / 2, NULL);
-    grpc_frame_prefix(prefix, false, (uint32_t)message.size);
-    bytes_append(&body, prefix, sizeof prefix);
-    bytes_append_view(&body, message);
-    bool ok = http_client_post(client, url, headers, 2, bytes_view(&body), reply);
-    bytes_release(&body);
-    return ok;
+    return call_unless(VETO_NONE, client, bound, message, reply);
 }
 
 static struct http_client *make_grpc_client(void)
@@ -174,6 +175,50 @@ START_TEST(a_grpc_server_that_was_restarted_is_found_again)
     http_reply_release(&reply);
     http_client_free(client);
     close_grpc(server);
+}
+END_TEST
+
+/* Another server takes this one's place after a veto was asked for. */
+struct succession {
+    struct grpc_server *server;
+    char bound[64];
+    unsigned calls;
+    unsigned asked;
+};
+
+/* Passes at first, then the veto is given. */
+static bool succeed(const void *ctx)
+{
+    struct succession *succession = *(struct succession *const *)ctx;
+    if (succession->asked++ > 0)
+        return true;
+    close_grpc(succession->server);
+    succession->server = open_grpc(strrchr(succession->bound, ':') + 1, succession->bound,
+                                   sizeof succession->bound, &succession->calls);
+    return false;
+}
+
+START_TEST(a_call_is_not_made_again_after_a_veto)
+{
+    struct succession succession = {.asked = 0}, *ctx = &succession;
+    struct http_reply reply;
+    succession.server =
+        open_grpc("0", succession.bound, sizeof succession.bound, &succession.calls);
+    struct http_client *client = make_grpc_client();
+    ck_assert(call_grpc(client, succession.bound, VIEW("one"), &reply));
+    http_reply_release(&reply);
+    ck_assert(
+        !call_unless((struct veto){succeed, &ctx}, client, succession.bound, VIEW("two"), &reply));
+    ck_assert(reply.withheld);
+    ck_assert_uint_eq(succession.asked, 2);
+    ck_assert_uint_eq(succession.calls, 1);
+    http_reply_release(&reply);
+    bool ok = call_grpc(client, succession.bound, VIEW("three"), &reply);
+    ck_assert_msg(ok, "%s", reply.error);
+    ck_assert_uint_eq(succession.calls, 2);
+    http_reply_release(&reply);
+    http_client_free(client);
+    close_grpc(succession.server);
 }
 END_TEST
 
@@ -289,23 +334,10 @@ START_TEST(a_server_that_never_shakes_hands_times_out)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("net/http_handle_h2");
-    TCase *tcase = tcase_create("grpc");
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, a_grpc_answer_has_its_message_and_its_status);
-    tcase_add_test(tcase, a_grpc_error_has_its_decoded_message_and_its_details);
-    tcase_add_test(tcase, a_grpc_refusal_in_the_middle_of_a_message_is_an_answer);
-    tcase_add_test(tcase, a_grpc_server_that_was_restarted_is_found_again);
-    tcase_add_test(tcase, answers_and_errors_come_over_tls);
-    tcase_add_test(tcase, a_refusal_in_the_middle_of_a_message_is_an_answer_over_tls);
-    tcase_add_test(tcase, a_server_that_wants_a_certificate_says_so);
-    tcase_add_test(tcase, a_server_that_never_shakes_hands_times_out);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed;
-}
+SUITE_MAIN("net/http_handle_h2", a_grpc_answer_has_its_message_and_its_status,
+           a_grpc_error_has_its_decoded_message_and_its_details,
+           a_grpc_refusal_in_the_middle_of_a_message_is_an_answer,
+           a_grpc_server_that_was_restarted_is_found_again, a_call_is_not_made_again_after_a_veto,
+           answers_and_errors_come_over_tls,
+           a_refusal_in_the_middle_of_a_message_is_an_answer_over_tls,
+           a_server_that_wants_a_certificate_says_so, a_server_that_never_shakes_hands_times_out)

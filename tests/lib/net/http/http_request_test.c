@@ -1,5 +1,4 @@
 /* Bodies: framing, limits, encodings and memory. */
-#include <check.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <sched.h>
@@ -10,6 +9,7 @@
 
 #include "lib/base/clock.h"
 #include "tests/support/http_fixture.h"
+#include "tests/support/suite.h"
 
 #define POST(path, headers, body) "POST " path " HTTP/1.1\r\nHost: x\r\n" headers "\r\n" body
 
@@ -431,9 +431,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("net/http_request");
-    TCase *tests = tcase_create("http_request");
+    TCase *tests = suite_case("http_request");
     tcase_add_checked_fixture(tests, set_up, NULL);
-    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_body_at_the_limit_passes_and_one_byte_more_is_413);
     tcase_add_test(tests, chunks_of_one_byte_with_extensions_and_trailers_are_joined);
     tcase_add_test(tests, a_large_chunked_body_is_whole);
@@ -456,9 +455,5 @@ int main(void)
     tcase_add_test(tests, a_taken_body_outlives_its_request);
     tcase_add_test(tests, a_client_that_leaves_in_its_body_gives_the_memory_back);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_finish(suite);
 }

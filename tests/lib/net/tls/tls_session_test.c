@@ -1,6 +1,7 @@
 #include "lib/net/tls/tls_session.h"
 
 #include "tests/support/grpc_fixture.h"
+#include "tests/support/suite.h"
 #include "tests/support/tls_world.h"
 
 #include <stdio.h>
@@ -103,9 +104,5 @@ int main(void)
     tcase_add_test(tcase, a_name_is_none_for_an_address);
     tcase_add_test(tcase, a_certificate_of_another_ca_is_refused);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed;
+    return suite_finish(suite);
 }

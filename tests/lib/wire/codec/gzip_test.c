@@ -1,6 +1,6 @@
 #include "lib/wire/codec/gzip.h"
+#include "tests/support/suite.h"
 
-#include <check.h>
 #include <libdeflate.h>
 #include <stdlib.h>
 
@@ -282,7 +282,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("wire/gzip");
-    TCase *tcase = tcase_create("both engines");
+    TCase *tcase = suite_case("both engines");
     tcase_add_loop_test(tcase, test_what_one_engine_writes_both_read, 0, 4);
     tcase_add_loop_test(tcase, test_output_is_appended, 0, 2);
     tcase_add_loop_test(tcase, test_one_byte_past_the_ceiling_is_too_large, 0, 2);
@@ -298,9 +298,5 @@ int main(void)
     tcase_add_test(tcase, test_engines_agree_on_damaged_input);
     tcase_add_loop_test(tcase, test_deflate_without_room_changes_nothing, 0, 2);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed;
+    return suite_finish(suite);
 }

@@ -1,12 +1,13 @@
 #include "lib/wire/edit/request_edit.h"
 
 #include "lib/wire/otlp/otlp.h"
+#include "lib/wire/otlp/otlp_span.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
 
 static struct arena arena;
 static struct splice splice;
-static uint8_t out[4096];
+static uint8_t out[1 << 15];
 
 /* Runs an edit and gives what it made, checked. */
 static struct view run(struct request_edit *edit, struct view request, bool want)
@@ -180,6 +181,208 @@ START_TEST(a_resource_behind_its_spans_is_put_in_front)
 }
 END_TEST
 
+/* Attributes as SDKs write them, twice the same key, a long one, and one with its value in front.
+ */
+static struct view many_attributes(void)
+{
+    static char text[200];
+    memset(text, 'x', sizeof text - 1);
+    struct view odd = PB_MESSAGE(9, PB_MESSAGE(2, PB_TEXT(1, "1")), PB_TEXT(1, "odd"));
+    return PB_MESSAGE(
+        1, PB_MESSAGE(1, pb_attribute(1, "a", "r"), pb_attribute(1, "sought", "r")),
+        PB_MESSAGE(2,
+                   PB_SPAN(pb_attribute(9, "a", "1"), pb_attribute(9, "sought", "2"),
+                           pb_attribute(9, "c", "3"), odd, pb_attribute(9, "long", text),
+                           pb_attribute(9, "sought", "4"), PB_TEXT(5, "x"),
+                           pb_attribute(9, "d", "5")),
+                   PB_SPAN(PB_TEXT(5, "without"))));
+}
+
+enum { SETS, ADDS, REMOVES, COUNTS, FINDS, NAMES, READS, USES };
+
+/* Uses of a record: of keys that pass the sieve, and of what it holds back. */
+static enum edit_verdict use(void *ctx, struct request_edit *at, enum edit_level level)
+{
+    const int uses = *(const int *)ctx;
+    struct record *record = &at->records[level];
+    struct value value = value_string(VIEW("new"));
+    if (uses == FINDS)
+        ck_assert_int_eq(record_find(record, VIEW("c")) != NULL,
+                         record_find(record, VIEW("d")) != NULL);
+    if (uses != ADDS)
+        attributes_set(record_sought(record), VIEW("sought"), &value);
+    if (uses == ADDS || uses == COUNTS)
+        attributes_set(record_sought(record), VIEW("added"), &value);
+    if (uses == REMOVES || uses == COUNTS)
+        attributes_delete(record_sought(record), VIEW("sought"));
+    if (uses == COUNTS) {
+        value = value_int((int64_t)attributes_count(record_attributes(record)));
+        attributes_set(record_attributes(record), VIEW("count"), &value);
+    }
+    if (uses == FINDS && record_attribute(record, VIEW("c"), &value))
+        attributes_set(record_sought(record), VIEW("added"), &value);
+    if (uses == NAMES && level == EDIT_ITEM)
+        record_set_bytes(record, 5, VIEW("renamed"));
+    if (uses == READS)
+        ck_assert(attributes_map(record_attributes(record)).bytes.data);
+    return EDIT_KEEP;
+}
+
+START_TEST(a_sieve_changes_no_result)
+{
+    struct key_sieve sieves[EDIT_LEVELS] = {0};
+    for (int level = 0; level < EDIT_LEVELS; level++) {
+        key_sieve_add(&sieves[level], VIEW("sought"));
+        key_sieve_add(&sieves[level], VIEW("added"));
+    }
+    for (int uses = 0; uses < USES; uses++) {
+        static uint8_t plain[sizeof out];
+        struct request_edit edit = {.signal = SIGNAL_TRACES,
+                                    .levels = EDIT_BIT(EDIT_RESOURCE) | EDIT_BIT(EDIT_ITEM),
+                                    .step = use,
+                                    .ctx = &uses};
+        struct request_edit sifted = edit;
+        sifted.sieves = sieves;
+        struct view all = run(&edit, many_attributes(), true);
+        memcpy(plain, all.data, all.size);
+        ck_assert(view_eq(run(&sifted, many_attributes(), true), (struct view){plain, all.size}));
+    }
+}
+END_TEST
+
+START_TEST(attributes_that_do_not_pass_the_sieve_are_left_out)
+{
+    struct key_sieve sieve = {0};
+    struct view span = PB_SPAN(pb_attribute(9, "a", "1"), pb_attribute(9, "sought", "2"),
+                               pb_attribute(9, "c", "3"), pb_fixed32(16, 1));
+    struct proto_scan scan = proto_scan_begin(span);
+    struct proto_field field;
+    struct record record = {0};
+    arena_init(&arena, 1 << 20);
+    key_sieve_add(&sieve, VIEW("sought"));
+    ck_assert(proto_scan_next(&scan, &field));
+    record_begin(&record, &field, 9, NULL, &arena);
+    record_index(&record, &sieve, NULL);
+    ck_assert_uint_eq(attributes_count(record_sought(&record)), 1);
+    ck_assert_uint_eq(attributes_count(record_attributes(&record)), 3);
+    ck_assert_uint_eq(attributes_count(record_sought(&record)), 3);
+    arena_release(&arena);
+}
+END_TEST
+
+/* Spans of which the check notes where the attributes are, one of which it does not, and a key at
+ * the request's very end. */
+static struct view noted_spans(void)
+{
+    static const char *const keys[] = {"c", "d"};
+    static struct view made;
+    struct view many = VIEW(""), event = PB_MESSAGE(11, PB_TEXT(2, "event"));
+    for (int i = 0; i < 300 && !made.data; i++)
+        many = PB_JOIN(many, pb_attribute(9, i % 7 ? keys[i % 2] : "sought", i % 5 ? "" : "text"));
+    if (!made.data)
+        made = PB_MESSAGE(
+            1, PB_MESSAGE(1, pb_attribute(1, "a", "r")),
+            PB_MESSAGE(
+                2,
+                PB_SPAN(PB_TEXT(5, "first"), pb_attribute(9, "a", "1"), pb_attribute(9, "", "2")),
+                PB_SPAN(pb_fill(3, 300, 't'), many, PB_TEXT(5, "x"), pb_varint(6, 2), event),
+                PB_SPAN(pb_attribute(9, "sought", "1"), PB_TEXT(5, "x"), pb_attribute(9, "e", "2")),
+                PB_SPAN(PB_TEXT(5, "one"), pb_attribute(9, "e", "1"), PB_TEXT(5, "last")),
+                PB_MESSAGE(2, pb_attribute(9, "added", "1"), pb_fill(1, 16, 1), pb_fill(2, 8, 1)),
+                PB_SPAN(pb_attribute(9, "e", ""), pb_attribute(9, "", ""))));
+    return made;
+}
+
+/* The notes of the check; *placed: how many have the places of attributes. */
+static struct bytes notes_on(struct view request, size_t *placed)
+{
+    struct otlp_notes notes;
+    struct proto_fault fault;
+    uint32_t items;
+    bool valid;
+    otlp_notes_begin(&notes, request, NULL);
+    ck_assert(otlp_check_traces(request, &items, &valid, &notes, &fault));
+    ck_assert(!notes.failed);
+    const struct otlp_span_note *rows = (const void *)notes.rows.data;
+    *placed = 0;
+    for (uint32_t i = 0; i < items; i++)
+        *placed += rows[i].attributes_end > 0;
+    return notes.rows;
+}
+
+/* Runs a use of each record, with or without the notes, and copies what it makes. */
+static struct view with_notes(int uses, struct view notes, const struct key_sieve *sieves,
+                              bool late_heads, uint8_t *copy)
+{
+    struct request_edit edit = {.signal = SIGNAL_TRACES,
+                                .levels = EDIT_BIT(EDIT_RESOURCE) | EDIT_BIT(EDIT_ITEM),
+                                .step = use,
+                                .ctx = &uses,
+                                .sieves = sieves,
+                                .late_heads = late_heads,
+                                .notes = notes};
+    struct view made = run(&edit, noted_spans(), true);
+    memcpy(copy, made.data, made.size);
+    return (struct view){copy, made.size};
+}
+
+START_TEST(a_note_changes_no_result)
+{
+    static uint8_t plain[sizeof out], noted[sizeof out];
+    struct key_sieve sieves[EDIT_LEVELS] = {0};
+    size_t placed;
+    struct bytes notes = notes_on(noted_spans(), &placed);
+    ck_assert_uint_eq(placed, 5);
+    for (int level = 0; level < EDIT_LEVELS; level++) {
+        key_sieve_add(&sieves[level], VIEW("sought"));
+        key_sieve_add(&sieves[level], VIEW("added"));
+    }
+    for (int uses = 0; uses < USES; uses++)
+        for (int late = 0; late < 2; late++) {
+            struct view want = with_notes(uses, VIEW(""), NULL, late, plain);
+            ck_assert(view_eq(with_notes(uses, bytes_view(&notes), NULL, late, noted), want));
+            ck_assert(view_eq(with_notes(uses, bytes_view(&notes), sieves, late, noted), want));
+        }
+    bytes_release(&notes);
+}
+END_TEST
+
+static enum edit_verdict read_fields(void *ctx, struct request_edit *at, enum edit_level level)
+{
+    struct record *record = &at->records[level];
+    struct proto_scan scan = proto_scan_begin(record->body);
+    struct proto_field each, last[18] = {0}, field;
+    unsigned *spans = ctx;
+    while (proto_scan_next(&scan, &each))
+        last[each.number] = each;
+    /* In another order for each span: the name is known without a scan, until one is made. */
+    for (uint32_t i = 0, first = *spans % 2 ? 5 : 16; i < 18; i++) {
+        uint32_t number = (first + i) % 18;
+        bool there = number != 9 && last[number].start;
+        ck_assert(number == 9 || record_get(record, number, &field) == there);
+        ck_assert(!there || (field.start == last[number].start && field.end == last[number].end &&
+                             field.value == last[number].value));
+    }
+    ++*spans;
+    return EDIT_KEEP;
+}
+
+START_TEST(fields_beside_noted_attributes_are_found)
+{
+    size_t placed;
+    unsigned spans = 0;
+    struct bytes notes = notes_on(noted_spans(), &placed);
+    struct request_edit edit = {.signal = SIGNAL_TRACES,
+                                .levels = EDIT_BIT(EDIT_ITEM),
+                                .step = read_fields,
+                                .ctx = &spans,
+                                .notes = bytes_view(&notes)};
+    run(&edit, noted_spans(), true);
+    ck_assert_uint_eq(spans, 6);
+    bytes_release(&notes);
+}
+END_TEST
+
 START_TEST(memory_that_runs_out_is_said)
 {
     struct view request = two_spans();
@@ -201,4 +404,6 @@ END_TEST
 
 SUITE_MAIN("request_edit", a_step_sets_what_is_around_it, what_is_empty_goes_too,
            every_level_can_be_dropped, a_step_can_abort, unknown_fields_survive,
-           a_resource_behind_its_spans_is_put_in_front, memory_that_runs_out_is_said)
+           a_resource_behind_its_spans_is_put_in_front, a_sieve_changes_no_result,
+           attributes_that_do_not_pass_the_sieve_are_left_out, memory_that_runs_out_is_said,
+           a_note_changes_no_result, fields_beside_noted_attributes_are_found)

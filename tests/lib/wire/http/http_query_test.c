@@ -1,7 +1,7 @@
-#include <check.h>
 #include <stdlib.h>
 
 #include "lib/wire/http/http_query.h"
+#include "tests/support/suite.h"
 
 static const char *got(const char *query, const char *name)
 {
@@ -58,19 +58,6 @@ START_TEST(a_value_that_does_not_fit_is_absent)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("net/http_query");
-    TCase *tests = tcase_create("http_query");
-    tcase_add_test(tests, values_are_found_by_name);
-    tcase_add_test(tests, escapes_and_plus_are_decoded_in_names_and_values);
-    tcase_add_test(tests, what_is_no_escape_stands_for_itself);
-    tcase_add_test(tests, the_first_value_that_is_not_empty_wins);
-    tcase_add_test(tests, a_value_that_does_not_fit_is_absent);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SUITE_MAIN("net/http_query", values_are_found_by_name,
+           escapes_and_plus_are_decoded_in_names_and_values, what_is_no_escape_stands_for_itself,
+           the_first_value_that_is_not_empty_wins, a_value_that_does_not_fit_is_absent)

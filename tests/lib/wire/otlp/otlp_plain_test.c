@@ -1,6 +1,7 @@
 #include "lib/wire/otlp/otlp_plain.h"
 
 #include "lib/wire/otlp/otlp.h"
+#include "tests/support/note_reference.h"
 #include "tests/support/otlp_reference.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
@@ -48,22 +49,6 @@ static bool is_valid(struct view span)
     return valid;
 }
 
-static uint64_t id_in(struct view bytes)
-{
-    return bytes.size == 8 ? span_id_load(bytes.data) : 0;
-}
-
-/* Whether the note agrees with the span. */
-static bool note_agrees(const struct otlp_span_note *note, struct view body)
-{
-    struct otlp_span span;
-    otlp_span_read(body, &span);
-    return note->id == id_in(span.span_id) && note->parent == id_in(span.parent_span_id) &&
-           note->start_ns == span.start_ns && note->end_ns == span.end_ns &&
-           note->flags == span.flags && note->kind == span.kind && span.profile_attributes == 0 &&
-           otlp_note_is_local_root(note) == otlp_span_is_local_root(&span);
-}
-
 /* The notes on a request with these spans, each in its own resource. */
 static struct otlp_notes noted(struct view request)
 {
@@ -94,7 +79,9 @@ START_TEST(notes_tell_what_reading_tells_whatever_byte_is_changed)
             const struct otlp_span_note *note =
                 otlp_note_find(bytes_view(&notes.rows), 0, body, body);
             ck_assert(!note || plain);
+            const struct otlp_span_note *row = (const void *)notes.rows.data;
             ck_assert_msg(!note || note_agrees(note, body), "byte %zu is %u", i, value);
+            ck_assert_msg(note_places_agree(row, body), "byte %zu is %u", i, value);
             usable += note != NULL;
             bytes_release(&notes.rows);
         }
@@ -133,6 +120,138 @@ static bool is_plain(struct view span)
 {
     return otlp_span_check(span, NULL);
 }
+
+/* A span without the attribute that has a length of two bytes, so that a note has its places. */
+static struct view short_span(void)
+{
+    return PB_JOIN(pb_fill(1, 16, 0xa1), pb_fill(2, 8, 0xb2), PB_TEXT(5, "GET /car"),
+                   pb_attribute(9, "", ""), pb_attribute(9, "http.method", "GET"),
+                   PB_MESSAGE(9, PB_TEXT(1, "d"), PB_MESSAGE(2, pb_fixed64(4, 5))),
+                   PB_MESSAGE(9, PB_TEXT(1, "i"), PB_MESSAGE(2, pb_varint(3, 200))),
+                   PB_MESSAGE(11, PB_TEXT(2, "miss"), pb_attribute(3, "region", "eu")),
+                   pb_varint(6, 2));
+}
+
+/* What the check notes about a body, which it may find not plain. */
+static struct otlp_span_note note_of(struct view body)
+{
+    struct otlp_span_note note;
+    struct otlp_notes notes;
+    otlp_notes_begin(&notes, body, NULL);
+    (void)otlp_span_check(body, &notes);
+    memcpy(&note, notes.rows.data, sizeof note);
+    bytes_release(&notes.rows);
+    return note;
+}
+
+START_TEST(the_places_in_a_note_are_right_whatever_byte_is_changed)
+{
+    struct view span = short_span();
+    size_t placed = 0;
+    for (size_t i = 0; i < span.size; i++)
+        for (unsigned value = 0; value < 256; value++) {
+            uint8_t *bytes = malloc(span.size);
+            memcpy(bytes, span.data, span.size);
+            bytes[i] = (uint8_t)value;
+            struct otlp_span_note note = note_of((struct view){bytes, span.size});
+            ck_assert_msg(note_places_agree(&note, (struct view){bytes, span.size}),
+                          "byte %zu is %u", i, value);
+            placed += note.attributes_end > 0;
+            free(bytes);
+        }
+    ck_assert_uint_gt(placed, span.size * 100);
+}
+END_TEST
+
+/* Whether a note has the places of a body's attributes, right ones. */
+static bool is_placed(struct view body)
+{
+    struct otlp_span_note note = note_of(body);
+    ck_assert(note_places_agree(&note, body));
+    return note.attributes_end > 0;
+}
+
+START_TEST(a_note_has_places_only_if_every_length_is_short)
+{
+    struct view ids = PB_JOIN(pb_fill(1, 16, 1), pb_fill(2, 8, 1));
+    struct view a = pb_attribute(9, "a", "1"), name = PB_TEXT(5, "n");
+    struct view any = PB_MESSAGE(2, PB_TEXT(1, "1")), key = PB_TEXT(1, "k");
+    ck_assert(is_placed(short_span()));
+    ck_assert(is_placed(PB_JOIN(a, a, name, ids)));
+    ck_assert(is_placed(PB_JOIN(name, ids, a)));
+    ck_assert(is_placed(PB_JOIN(ids, name, a, name)));
+    ck_assert(is_placed(PB_JOIN(ids, PB_MESSAGE(9, PB_TEXT(1, ""), any))));
+    ck_assert(!is_placed(PB_JOIN(ids, name)));
+    ck_assert(!is_placed(PB_JOIN(ids, a, name, a)));
+    ck_assert(!is_placed(PB_JOIN(ids, a, PB_MESSAGE(9, key, pb_fill(2, 0, 0)))));
+    ck_assert(!is_placed(PB_JOIN(ids, a, PB_MESSAGE(9, any, key))));
+    ck_assert(!is_placed(PB_JOIN(ids, a, PB_MESSAGE(9, key, any, key))));
+    ck_assert(!is_placed(PB_JOIN(ids, a, pb_varint(99, 1))));
+    ck_assert(!is_placed(PB_JOIN(ids, a, pb_group(99, a))));
+    ck_assert(!is_placed(PB_JOIN(ids, a, PB_RAW(0x4a))));
+    /* lengths with a byte too many: of the attribute, its key and its value */
+    ck_assert(!is_placed(PB_JOIN(ids, a, PB_RAW(0x4a, 0x88, 0, 10, 1, 'k', 18, 3, 10, 1, '1'))));
+    ck_assert(!is_placed(PB_JOIN(ids, a, PB_RAW(0x4a, 9, 10, 0x81, 0, 'k', 18, 3, 10, 1, '1'))));
+    ck_assert(!is_placed(PB_JOIN(ids, a, PB_RAW(0x4a, 9, 10, 1, 'k', 18, 0x83, 0, 10, 1, '1'))));
+    ck_assert(!is_placed(PB_JOIN(ids, PB_RAW(0xca, 0, 8, 10, 1, 'k', 18, 3, 10, 1, '1'))));
+}
+END_TEST
+
+START_TEST(a_note_has_places_up_to_64_KiB)
+{
+    struct view ids = PB_JOIN(pb_fill(1, 16, 1), pb_fill(2, 8, 1)), many = VIEW("");
+    for (int i = 0; i < 300; i++)
+        many = PB_JOIN(many, pb_attribute(9, i % 2 ? "key" : "", "value"));
+    ck_assert(is_placed(PB_JOIN(many, ids)));
+    struct view part = pb_fill(3, 16000, 't');
+    struct view span = PB_JOIN(ids, part, part, part, part, pb_attribute(9, "a", "1"));
+    for (size_t size = UINT16_MAX - 2; size < UINT16_MAX + 3; size++) {
+        struct view whole = PB_JOIN(span, pb_fill(5, size - span.size - 3, 'n'));
+        ck_assert_uint_eq(whole.size, size);
+        ck_assert_int_eq(is_placed(whole), size <= UINT16_MAX);
+    }
+}
+END_TEST
+
+START_TEST(a_mark_is_seen_whatever_lengths_it_has)
+{
+    struct view ids = PB_JOIN(pb_fill(1, 16, 1), pb_fill(2, 8, 1));
+    struct view padded = PB_JOIN(PB_RAW(10, 0x80 | 20, 0), VIEW("pyroscope.profile.id"));
+    struct view value = PB_MESSAGE(2, pb_fill(1, 120, 'v'));
+    struct view span = PB_JOIN(ids, PB_MESSAGE(9, padded, value));
+    struct otlp_span read;
+    otlp_span_read(span, &read);
+    ck_assert(is_plain(span));
+    ck_assert_uint_eq(read.profile_attributes, 1);
+    ck_assert(!note_of(span).usable);
+}
+END_TEST
+
+START_TEST(a_request_with_a_late_resource_has_no_notes)
+{
+    struct view resource = PB_MESSAGE(1, pb_attribute(1, "a", "1")), scope = PB_TEXT(1, "s"),
+                spans = PB_SPAN(pb_attribute(9, "a", "1"));
+    struct view requests[] = {
+        PB_MESSAGE(1, PB_MESSAGE(2, spans), resource),
+        PB_MESSAGE(1, resource, resource, PB_MESSAGE(2, spans)),
+        PB_MESSAGE(1, PB_TEXT(99, "?"), resource, PB_MESSAGE(2, spans)),
+        PB_MESSAGE(1, resource, PB_MESSAGE(2, spans, PB_MESSAGE(1, scope))),
+        PB_MESSAGE(1, PB_MESSAGE(2, spans), PB_RAW(0x8a, 0, 0)),
+        PB_MESSAGE(1, resource, PB_MESSAGE(2, PB_MESSAGE(1, scope), spans)),
+        PB_MESSAGE(1, PB_MESSAGE(2, spans)),
+    };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        struct otlp_notes notes;
+        struct proto_fault fault;
+        uint32_t items;
+        bool valid;
+        otlp_notes_begin(&notes, requests[i], NULL);
+        ck_assert(otlp_check_traces(requests[i], &items, &valid, &notes, &fault));
+        ck_assert_int_eq(notes.failed, i < 5);
+        bytes_release(&notes.rows);
+    }
+}
+END_TEST
 
 START_TEST(the_spans_of_sdks_are_plain)
 {
@@ -205,4 +324,7 @@ END_TEST
 SUITE_MAIN("otlp_plain", the_spans_of_sdks_are_plain, a_span_that_a_backend_refuses_is_not_plain,
            what_is_plain_is_well_formed_whatever_byte_is_changed,
            what_is_cut_off_is_plain_only_between_fields, a_key_is_told_from_a_value,
-           notes_tell_what_reading_tells_whatever_byte_is_changed, a_marked_span_has_to_be_read)
+           notes_tell_what_reading_tells_whatever_byte_is_changed, a_marked_span_has_to_be_read,
+           the_places_in_a_note_are_right_whatever_byte_is_changed,
+           a_note_has_places_only_if_every_length_is_short, a_note_has_places_up_to_64_KiB,
+           a_mark_is_seen_whatever_lengths_it_has, a_request_with_a_late_resource_has_no_notes)

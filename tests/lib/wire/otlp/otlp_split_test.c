@@ -78,16 +78,71 @@ START_TEST(a_profiles_request_repeats_its_dictionary)
 }
 END_TEST
 
-START_TEST(metrics_are_cut_between_metrics_by_their_points)
+static struct view metric_of(uint32_t kind, struct view points)
 {
-    struct view three = PB_MESSAGE(2, PB_MESSAGE(5, PB_EMPTY(1), PB_EMPTY(1), PB_EMPTY(1)));
-    struct view one = PB_MESSAGE(2, PB_MESSAGE(7, PB_EMPTY(1)));
-    ck_assert(split(SIGNAL_METRICS, resource_of(scope_of(PB_JOIN(one, one, three, one))), 4, 0));
+    return PB_MESSAGE(2, PB_TEXT(1, "name"), PB_TEXT(2, "what"),
+                      PB_MESSAGE(kind, points, pb_varint(2, 1), pb_varint(3, 1), PB_TEXT(66, "d")),
+                      PB_TEXT(3, "unit"), pb_attribute(12, "k", "v"), PB_TEXT(99, "u"));
+}
+
+static struct view point_of(const char *text)
+{
+    return PB_MESSAGE(1, pb_fixed64(3, 1), PB_MESSAGE(77, view_of(text)));
+}
+
+START_TEST(each_part_of_a_metric_repeats_what_surrounds_its_points)
+{
+    static const uint32_t kinds[] = {5, 7, 9, 10, 11};
+    struct view a = point_of("a"), b = point_of("b"), c = point_of("c");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct view request = resource_of(scope_of(metric_of(kinds[i], PB_JOIN(a, b, c))));
+        struct view part = resource_of(scope_of(metric_of(kinds[i], PB_JOIN(a, b))));
+        struct view rest_part = resource_of(scope_of(metric_of(kinds[i], c)));
+        ck_assert(split(SIGNAL_METRICS, request, 2, 0));
+        ck_assert(gave(part, rest_part));
+        ck_assert(split(SIGNAL_METRICS, request, 0, part.size));
+        ck_assert(gave(part, rest_part));
+        ck_assert(split(SIGNAL_METRICS, request, 0, request.size - 1));
+        ck_assert(gave(part, rest_part));
+        ck_assert(!split(SIGNAL_METRICS, rest_part, 1, 1));
+    }
+}
+END_TEST
+
+START_TEST(the_front_is_filled_from_several_metrics)
+{
+    struct view a = point_of("a"), b = point_of("b");
+    struct view two = metric_of(5, PB_JOIN(a, b)), one = metric_of(7, a);
+    ck_assert(split(SIGNAL_METRICS, resource_of(scope_of(PB_JOIN(one, two, one))), 2, 0));
+    ck_assert(gave(resource_of(scope_of(PB_JOIN(one, metric_of(5, a)))),
+                   resource_of(scope_of(PB_JOIN(metric_of(5, b), one)))));
+    /* No point of the second fits: it stays whole. */
+    ck_assert(split(SIGNAL_METRICS, resource_of(scope_of(PB_JOIN(one, two))), 1, 0));
+    ck_assert(gave(resource_of(scope_of(one)), resource_of(scope_of(two))));
+}
+END_TEST
+
+START_TEST(a_metric_whose_data_came_in_pieces_is_divided)
+{
+    struct view a = point_of("a"), b = point_of("b"), c = point_of("c");
+    struct view name = PB_TEXT(1, "n"), monotonic = pb_varint(3, 1);
+    struct view request = resource_of(scope_of(
+        PB_MESSAGE(2, PB_MESSAGE(7, PB_JOIN(a, b)), name, PB_MESSAGE(7, PB_JOIN(monotonic, c)))));
+    ck_assert(split(SIGNAL_METRICS, request, 1, 0));
     ck_assert(
-        gave(resource_of(scope_of(PB_JOIN(one, one))), resource_of(scope_of(PB_JOIN(three, one)))));
-    /* A metric above the limit is a front by itself. */
-    ck_assert(split(SIGNAL_METRICS, resource_of(scope_of(PB_JOIN(three, one))), 2, 0));
-    ck_assert(gave(resource_of(scope_of(three)), resource_of(scope_of(one))));
+        gave(resource_of(scope_of(PB_MESSAGE(2, PB_MESSAGE(7, a), name, PB_MESSAGE(7, monotonic)))),
+             resource_of(scope_of(
+                 PB_MESSAGE(2, PB_MESSAGE(7, b), name, PB_MESSAGE(7, PB_JOIN(monotonic, c)))))));
+}
+END_TEST
+
+START_TEST(an_empty_metric_stays_with_what_precedes_it)
+{
+    struct view a = point_of("a"), empty = PB_MESSAGE(2, PB_TEXT(1, "n"), PB_EMPTY(5));
+    struct view request = resource_of(scope_of(PB_JOIN(metric_of(5, a), empty, metric_of(5, a))));
+    ck_assert(split(SIGNAL_METRICS, request, 1, 0));
+    ck_assert(gave(resource_of(scope_of(PB_JOIN(metric_of(5, a), empty))),
+                   resource_of(scope_of(metric_of(5, a)))));
 }
 END_TEST
 
@@ -103,8 +158,9 @@ static void split_out(enum signal signal, struct view request, uint32_t max_item
         ck_assert(otlp_check(signal, buffer_view(front), &items, &fault));
         seen += items;
         struct buffer *none, *more;
-        /* A front above a limit has only one item. */
-        if (items > max_items || front->size > max_bytes)
+        ck_assert_uint_le(items, max_items);
+        /* A front above the limit of bytes has only one item. */
+        if (front->size > max_bytes)
             ck_assert(
                 !otlp_split(signal, buffer_view(front), max_items, max_bytes, NULL, &none, &more));
         buffer_unref(front);
@@ -140,7 +196,10 @@ int main(void)
         a_cut_between_scopes_and_resources_leaves_no_empty_ones,
         what_fits_or_has_one_item_is_not_split,
         a_profiles_request_repeats_its_dictionary,
-        metrics_are_cut_between_metrics_by_their_points,
+        each_part_of_a_metric_repeats_what_surrounds_its_points,
+        the_front_is_filled_from_several_metrics,
+        a_metric_whose_data_came_in_pieces_is_divided,
+        an_empty_metric_stays_with_what_precedes_it,
         random_requests_split_without_loss,
         NULL,
     };

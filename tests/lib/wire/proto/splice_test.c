@@ -231,6 +231,81 @@ START_TEST(a_full_arena_is_a_clean_failure)
 }
 END_TEST
 
+/* Replaces, deletes or inserts at each field of a message in a message, `at_once` or one by one. */
+static struct view many_edits(struct view message, bool at_once, uint8_t *out)
+{
+    struct proto_field outer = first_field(message), inner = first_field(outer.bytes), field;
+    struct proto_scan scan = proto_scan_begin(inner.bytes);
+    struct splice_edit *next = NULL;
+    int64_t growth = 0;
+    begin(message);
+    splice_enter(&splice, &outer);
+    if (!at_once)
+        splice_enter(&splice, &inner);
+    else
+        ck_assert_ptr_nonnull(next = splice_room(&splice, 300));
+    for (unsigned i = 0; proto_scan_next(&scan, &field); i++) {
+        struct view text = i % 3 ? VIEW("") : VIEW("\x1a\x03new");
+        const uint8_t *from = i % 2 ? field.start : field.end, *to = field.end;
+        if (from == to && !text.size)
+            continue;
+        if (!at_once)
+            splice_replace(&splice, from, to, text);
+        else
+            *next++ =
+                (struct splice_edit){(size_t)(from - message.data), (size_t)(to - from), text};
+        growth += (int64_t)text.size - (to - from);
+    }
+    if (at_once)
+        splice_take(&splice, &inner, next, growth);
+    else
+        splice_leave(&splice);
+    splice_insert(&splice, outer.end, VIEW("\x1a\x03new"));
+    splice_leave(&splice);
+    ck_assert(!splice.failed);
+    splice_write(&splice, out);
+    return (struct view){out, splice_size(&splice)};
+}
+
+START_TEST(many_edits_at_once_are_as_one_by_one)
+{
+    static uint8_t once[1 << 15], each[1 << 15];
+    static const size_t counts[] = {1, 2, 15, 16, 17, 63, 64, 65, 300};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct view inner = VIEW("");
+        for (size_t field = 0; field < counts[i]; field++)
+            inner = PB_JOIN(inner, pb_fill(2, field % 90, 'f'));
+        struct view message = PB_MESSAGE(1, PB_MESSAGE(1, inner), PB_TEXT(9, "tail"));
+        ck_assert_uint_le(message.size + 5 * counts[i], sizeof once);
+        struct view made = many_edits(message, true, once);
+        arena_release(&arena);
+        ck_assert(view_eq(made, many_edits(message, false, each)));
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+START_TEST(room_that_nobody_fills_leaves_no_trace)
+{
+    struct view message = PB_MESSAGE(1, PB_MESSAGE(2, PB_TEXT(3, "x")));
+    struct proto_field outer = first_field(message), inner = first_field(outer.bytes);
+    begin(message);
+    splice_enter(&splice, &outer);
+    struct splice_edit *room = splice_room(&splice, 100);
+    ck_assert_ptr_nonnull(room);
+    splice_take(&splice, &inner, room, 0);
+    splice_leave(&splice);
+    ck_assert(!splice_any(&splice));
+    ck_assert(gives(message));
+    arena_init(&arena, 256);
+    splice_begin(&splice, message, &arena);
+    splice_enter(&splice, &outer);
+    ck_assert_ptr_null(splice_room(&splice, 100));
+    ck_assert(splice.failed);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -242,6 +317,8 @@ int main(void)
         an_abandoned_message_can_be_deleted,
         random_edits_decode_to_what_was_meant,
         a_full_arena_is_a_clean_failure,
+        many_edits_at_once_are_as_one_by_one,
+        room_that_nobody_fills_leaves_no_trace,
         NULL,
     };
     return suite_run("splice", tests);

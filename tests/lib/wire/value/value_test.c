@@ -1,4 +1,4 @@
-#include "lib/wire/value/value.h"
+#include "lib/wire/value/attributes.h"
 
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,6 @@
 /* What correlation reads from JFR uploads; the body is always forwarded unchanged. */
 #include "lib/wire/codec/compress.h"
+#include "processors/correlation/known/uploads.h"
 #include "tests/processors/correlation/rig.h"
 #include "tests/support/jfr_build.h"
 
@@ -201,6 +202,36 @@ START_TEST(wall_samples_confirm_where_no_thread_ran_or_the_user_says_so)
         ck_assert(i ? rig_linked(&rig, 2) : rig_waits(&rig, 2));
         end();
     }
+}
+END_TEST
+
+START_TEST(wall_time_is_read_beside_cpu_time)
+{
+    struct arena arena;
+    begin("{}");
+    struct jfr_build *build = recording("wall");
+    add(build, WALL, 1, JFR_BUILD_SLEEPING);
+    add(build, WALL, 2, JFR_BUILD_RUNNABLE);
+    struct bytes chunk = jfr_build_chunk(build);
+    jfr_build_free(build);
+    struct batch *batch = batch_of(bytes_view(&chunk), QUERY, NULL);
+    arena_init(&arena, 1 << 20);
+    const struct upload *cpu =
+        uploads_of_opaque(batch, KIND_BIT(KIND_PROCESS_CPU) | KIND_BIT(KIND_WALL), rig.clock.wall,
+                          &rig.budget, &arena);
+    ck_assert_ptr_nonnull(cpu);
+    ck_assert_int_eq(cpu->window.kind, KIND_PROCESS_CPU);
+    ck_assert(cpu->times_cpu && !cpu->wall_ns && cpu->count == 1);
+    ck_assert_uint_eq(cpu->ids[0].cpu_ns, 10000000);
+    const struct upload *wall = cpu->next;
+    ck_assert_int_eq(wall->window.kind, KIND_WALL);
+    ck_assert(!wall->times_cpu && wall->count == 2);
+    ck_assert_uint_eq(wall->wall_ns[0], 10000000);
+    ck_assert_uint_eq(wall->wall_ns[1], 10000000);
+    arena_release(&arena);
+    batch_unref(batch);
+    bytes_release(&chunk);
+    end();
 }
 END_TEST
 
@@ -553,6 +584,7 @@ SUITE_MAIN("correlation jfr", spans_with_cpu_samples_are_linked_and_the_others_l
            in_wall_mode_the_running_threads_confirm_as_cpu,
            already_the_first_recording_by_the_wall_clock_confirms_as_cpu,
            wall_samples_confirm_where_no_thread_ran_or_the_user_says_so,
+           wall_time_is_read_beside_cpu_time,
            allocations_and_locks_carry_ids_and_confirm_only_where_the_user_says_so,
            samples_without_a_stack_or_of_no_time_do_not_confirm,
            a_recording_without_samples_is_a_window_too,

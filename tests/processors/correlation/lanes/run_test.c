@@ -23,12 +23,25 @@ static void without_receipt(struct rig *rig)
     rig->receipt = NULL;
 }
 
+/* An instance, and a lane of which both signals were read up to 1 s. */
+static struct lane *begin(struct rig *rig)
+{
+    struct lane *lane = lane_made(0);
+    rig_open(rig, "{}");
+    lane_at(lane, 1 * S, 1 * S);
+    return lane;
+}
+
+static void finish(struct rig *rig, struct lane *lane)
+{
+    lane_revoke(lane);
+    rig_close(rig);
+}
+
 START_TEST(spans_wait_for_the_log_and_not_for_the_clock_on_the_wall)
 {
     struct rig rig;
-    struct lane *lane = lane_made(0);
-    rig_open(&rig, "{}");
-    lane_at(lane, 1 * S, 1 * S);
+    struct lane *lane = begin(&rig);
     ck_assert_int_eq(lane_roots(&rig, lane, 1, 2, 5 * S), VERDICT_OK);
     rig_advance(&rig, 7200 * S); /* of an outage */
     ck_assert(rig_waits(&rig, 1));
@@ -41,8 +54,7 @@ START_TEST(spans_wait_for_the_log_and_not_for_the_clock_on_the_wall)
     lane_at(lane, 300 * S, 300 * S);
     rig_tick(&rig);
     ck_assert(rig_bare(&rig, 2));
-    lane_revoke(lane);
-    rig_close(&rig);
+    finish(&rig, lane);
 }
 END_TEST
 
@@ -60,8 +72,7 @@ START_TEST(a_signal_too_far_ahead_is_asked_to_wait_for_the_other)
     ck_assert_int_eq(lane_window(&rig, lane, 1, 15 * S), VERDICT_OK);
     ck_assert(rig_linked(&rig, 1));
     ck_assert_int_eq(lane_roots(&rig, lane, 1 + 100 * taken, 100, (10 + taken) * S), VERDICT_OK);
-    lane_revoke(lane);
-    rig_close(&rig);
+    finish(&rig, lane);
 }
 END_TEST
 
@@ -100,9 +111,7 @@ END_TEST
 START_TEST(a_lane_stands_still_while_the_next_queue_is_full)
 {
     struct rig rig;
-    struct lane *lane = lane_made(0);
-    rig_open(&rig, "{}");
-    lane_at(lane, 1 * S, 1 * S);
+    struct lane *lane = begin(&rig);
     ck_assert_int_eq(lane_roots(&rig, lane, 1, 1, 5 * S), VERDICT_OK);
     rig.traces.verdict = VERDICT_RETRY;
     lane_at_end(lane, SIGNAL_TRACES, RIG_START + 30 * S);
@@ -115,8 +124,7 @@ START_TEST(a_lane_stands_still_while_the_next_queue_is_full)
     rig_tick(&rig);
     ck_assert(rig_linked(&rig, 1));
     ck_assert_uint_eq(rig.profiles.count, 2);
-    lane_revoke(lane);
-    rig_close(&rig);
+    finish(&rig, lane);
 }
 END_TEST
 
@@ -134,8 +142,7 @@ START_TEST(profiles_for_their_ids_alone_are_not_handed_on)
     ck_assert_int_eq(lane_roots(&rig, lane, 1, 1, 5 * S), VERDICT_OK);
     ck_assert_uint_eq(rig.profiles.pushes, 0);
     ck_assert(rig_linked(&rig, 1));
-    lane_revoke(lane);
-    rig_close(&rig);
+    finish(&rig, lane);
 }
 END_TEST
 
@@ -151,23 +158,55 @@ START_TEST(an_instance_that_ends_before_its_lanes_hands_on_what_they_hold)
     rig_stop(&rig);
     ck_assert(!rig_waits(&rig, 1));
     ck_assert(!rig_waits(&rig, 2));
-    lane_revoke(lane);
-    rig_close(&rig);
+    finish(&rig, lane);
+}
+END_TEST
+
+/* Two sidecars send what they kept, each in its own order, while the lane stands still; here,
+ * because a third signal does. */
+START_TEST(batches_ahead_of_the_clock_run_in_the_order_of_their_times)
+{
+    struct rig rig;
+    struct lane *lane = lane_new("kafka", 0, LANE_SIGNALS | SIGNAL_BIT(SIGNAL_LOGS));
+    lane_set_since(lane, RIG_START);
+    rig_open(&rig, "{}");
+    lane_at_end(lane, SIGNAL_LOGS, RIG_START + 12 * S);
+    lane_at(lane, 11 * S, 11 * S);
+    ck_assert_int_eq(lane_window(&rig, lane, 100, 11 * S), VERDICT_OK);
+    ck_assert_int_eq(lane_roots(&rig, lane, 1, 2, 11 * S), VERDICT_OK); /* is held */
+    ck_assert_int_eq(lane_roots(&rig, lane, 11, 1, 21 * S), VERDICT_OK);
+    ck_assert_int_eq(lane_roots(&rig, lane, 12, 1, 60 * S), VERDICT_OK);
+    ck_assert_int_eq(lane_window(&rig, lane, 11, 31 * S), VERDICT_OK);
+    ck_assert_int_eq(lane_window(&rig, lane, 12, 62 * S), VERDICT_OK);
+    ck_assert_int_eq(lane_roots(&rig, lane, 21, 1, 22 * S), VERDICT_OK);
+    ck_assert_int_eq(lane_roots(&rig, lane, 22, 2, 61 * S), VERDICT_OK);
+    ck_assert_int_eq(lane_window(&rig, lane, 1, 20 * S), VERDICT_OK);
+    ck_assert_int_eq(lane_window(&rig, lane, 21, 30 * S), VERDICT_OK);
+    ck_assert_int_eq(lane_window(&rig, lane, 22, 63 * S), VERDICT_OK);
+    ck_assert_uint_eq(rig.traces.count, 0);
+    lane_at_end(lane, SIGNAL_LOGS, RIG_START + 300 * S);
+    lane_at(lane, 300 * S, 300 * S);
+    rig_tick(&rig);
+    ck_assert(rig_linked(&rig, 1)); /* its profile came behind one of 40 s later */
+    for (uint64_t id = 11; id <= 21; id += 10) {
+        ck_assert(rig_linked(&rig, id));
+        ck_assert(rig_linked(&rig, id + 1));
+    }
+    ck_assert(rig_bare(&rig, 2));
+    ck_assert(rig_bare(&rig, 23));
+    finish(&rig, lane);
 }
 END_TEST
 
 START_TEST(batches_leave_without_a_lane)
 {
     struct rig rig;
-    struct lane *lane = lane_made(0);
-    rig_open(&rig, "{}");
-    lane_at(lane, 1 * S, 1 * S);
+    struct lane *lane = begin(&rig);
     lane_at_end(lane, SIGNAL_TRACES, RIG_START + 20 * S);
     ck_assert_int_eq(lane_window(&rig, lane, 1, 11 * S), VERDICT_OK);
     ck_assert_uint_eq(rig.profiles.count, 1);
     ck_assert_ptr_null(rig.profiles.batches[0]->lane);
-    lane_revoke(lane);
-    rig_close(&rig);
+    finish(&rig, lane);
 }
 END_TEST
 
@@ -177,4 +216,4 @@ SUITE_MAIN("lane events", spans_wait_for_the_log_and_not_for_the_clock_on_the_wa
            a_lane_stands_still_while_the_next_queue_is_full,
            profiles_for_their_ids_alone_are_not_handed_on,
            an_instance_that_ends_before_its_lanes_hands_on_what_they_hold,
-           batches_leave_without_a_lane)
+           batches_ahead_of_the_clock_run_in_the_order_of_their_times, batches_leave_without_a_lane)

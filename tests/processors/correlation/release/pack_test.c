@@ -4,7 +4,7 @@
  */
 #include "processors/correlation/release/pack.h"
 
-#include "lib/wire/codec/compress.h"
+#include "lib/wire/codec/zstd_block.h"
 #include "tests/processors/correlation/rig.h"
 
 #include <pthread.h>
@@ -31,16 +31,16 @@ void __wrap_edit_span(struct splice *splice, const struct otlp_span *span, const
     __real_edit_span(splice, span, edit, policy);
 }
 
-bool __real_deflate_append(enum encoding_name encoding, struct view in, struct bytes *out);
-bool __wrap_deflate_append(enum encoding_name encoding, struct view in, struct bytes *out);
+struct view __real_zstd_block_pack(struct zstd_block *block, struct view in);
+struct view __wrap_zstd_block_pack(struct zstd_block *block, struct view in);
 
-bool __wrap_deflate_append(enum encoding_name encoding, struct view in, struct bytes *out)
+struct view __wrap_zstd_block_pack(struct zstd_block *block, struct view in)
 {
     void (*hook)(void *ctx) = meanwhile;
     meanwhile = NULL;
     if (hook)
         hook(meanwhile_ctx);
-    return __real_deflate_append(encoding, in, out);
+    return __real_zstd_block_pack(block, in);
 }
 
 /* The text of a span with this id; noise: not compressible. */

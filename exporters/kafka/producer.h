@@ -1,0 +1,26 @@
+/* Wraps librdkafka's producer: a send waits for the brokers' acknowledgements. */
+#ifndef EXPORTERS_KAFKA_PRODUCER_H
+#define EXPORTERS_KAFKA_PRODUCER_H
+
+#include "exporters/kafka/kafka.h"
+
+/* NULL: error is a sentence. */
+struct producer *producer_new(struct kafka_exporter *self, char *error, size_t error_size);
+void producer_free(struct producer *producer); /* may be NULL */
+
+/* Sends records and waits until each has its result. Any thread. */
+void producer_send(struct producer *producer, struct record *const *records, size_t count);
+
+/* Waits for all sends, then replaces the client by one with the instance's record_bytes. Any
+ * thread. */
+void producer_resize(struct producer *producer);
+
+/* Ends all sends at once, also later ones. */
+void producer_abort(struct producer *producer);
+
+/* Asks the brokers about the topic of a signal: whether it exists, and, if records of spans and
+ * profiles have the key of their process, whether it has as many partitions as the topic of the
+ * signal asked about before. False: text says what is wrong; else it is a warning or "". Blocks. */
+bool producer_probe(struct producer *producer, enum signal signal, char *text, size_t size);
+
+#endif

@@ -1,0 +1,38 @@
+/* What the readers of formats, flame.c, flame_ingest.c and flame_text.c, add samples to a flame
+ * graph with. */
+#ifndef EXTENSIONS_STATUS_FLAME_ADD_H
+#define EXTENSIONS_STATUS_FLAME_ADD_H
+
+#include "extensions/status/flame.h"
+
+/* Returns the child of parent with this name, and creates it if needed. Returns parent when no node
+ * can be added. */
+uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name);
+
+/* Begins a profile of a series, which is given by a hash. Of a type that is a state, such as memory
+ * in use or goroutines, the newest profile of each series is drawn, since states do not add up; of
+ * a series that ended over STATE_LIVES before the newest of all, none, since its process is gone.
+ * So profiles have to be added from the newest to the oldest. */
+void flame_begin_profile(struct flame *flame, uint64_t series, uint64_t arrived);
+
+/* Notes a sample type of the profile, and returns whether its values are to be added. Without a
+ * type in the filter, the best type wins: values of a lesser type that were added before are
+ * discarded. */
+bool flame_takes(struct flame *flame, const char *type);
+
+/* A body without span ids, accepted by the receiver: folded text where format is none of the
+ * others' (flame_text.c). */
+struct flame_text {
+    const char *format, *content_type; /* content_type NULL: none */
+    const char *application;           /* "shop.cpu{region=eu}" */
+    uint64_t period;                   /* of the query's sampleRate, ns */
+    struct view body;
+};
+void flame_add_text(struct flame *flame, const struct flame_text *text);
+/* 1 s / sampleRate, which is 100 by default; ns. */
+uint64_t flame_period(const char *query);
+
+/* Whether the filter accepts samples with this span id; 0: no id. Notes the id. */
+bool flame_wants_id(struct flame *flame, uint64_t id);
+
+#endif

@@ -1,0 +1,20 @@
+/* Spans with the link of their local root, as correlation's `children: inherit` gives them. */
+#ifndef EXTENSIONS_STATUS_INHERITED_H
+#define EXTENSIONS_STATUS_INHERITED_H
+
+#include "lib/wire/otlp/otlp_span.h"
+
+#define INHERITED_REASON "inherited"
+#define INHERITED_TEXT                                                                             \
+    "It has the link of its local root (children: inherit): the flame graph and the samples are "  \
+    "that one's."
+
+/* Whether the samples that a span's link opens are those of its local root. A span's own link may
+ * also be its id with the bytes reversed. */
+static inline bool link_is_inherited(const struct otlp_span *span, uint64_t link)
+{
+    uint64_t id = span->span_id.size == 8 ? span_id_load(span->span_id.data) : 0;
+    return link && link != id && link != span_id_reversed(id) && !otlp_span_is_local_root(span);
+}
+
+#endif

@@ -1,0 +1,139 @@
+#include "extensions/status/known_find.h"
+
+#include "lib/base/clock.h"
+
+enum { HELD_BITS = 64 };
+
+/* The first in a bucket from `at` on. */
+static struct known_span *known_from(const struct known *known, uint32_t at, uint64_t id)
+{
+    for (; at; at = known->spans[at - 1].next)
+        if (known->spans[at - 1].id == id)
+            return &known->spans[at - 1];
+    return NULL;
+}
+
+struct known_span *known_find(const struct known *known, uint64_t id)
+{
+    uint32_t at = atomic_load_explicit(known_bucket(known, id), memory_order_relaxed);
+    return known_from(known, at, id);
+}
+
+struct known_span *known_next(const struct known *known, const struct known_span *span)
+{
+    return known_from(known, span->next, span->id);
+}
+
+struct known_span *known_find_of(const struct known *known, uint64_t id, struct view service)
+{
+    struct known_span *open = NULL;
+    for (struct known_span *span = known_find(known, id); span; span = known_next(known, span)) {
+        if (names_eq(&known->names, known->services[span->service]->name, service))
+            return span;
+        if (!span->decided || !span->service)
+            open = span;
+    }
+    return open;
+}
+
+bool known_may_have(const struct known *known, uint64_t id)
+{
+    return atomic_load_explicit(known_bucket(known, id), memory_order_relaxed) != 0;
+}
+
+struct known_span *known_near(const struct known *known, uint64_t id, size_t service)
+{
+    struct known_span *first = known_find(known, id), *span = first;
+    while (span && span->service != service)
+        span = known_next(known, span);
+    return span ? span : first;
+}
+
+/* How many windows of the same service came between; at least HELD_BITS: too many, or the first is
+ * forgotten or of another service. */
+static uint32_t known_apart(const struct known *known, uint32_t first,
+                            const struct known_window *window)
+{
+    const struct known_window *from = &known->windows[first % KNOWN_WINDOWS];
+    bool good = from->serial == first && from->service == window->service;
+    return good ? window->nth - from->nth : HELD_BITS;
+}
+
+void known_hold(const struct known *known, struct known_span *span)
+{
+    uint32_t apart = known_apart(known, span->first_window,
+                                 &known->windows[known->window_serial % KNOWN_WINDOWS]);
+    if (apart < HELD_BITS)
+        span->held |= UINT64_C(1) << apart;
+}
+
+int64_t known_window_gap(const struct known_window *window, uint64_t from, uint64_t to)
+{
+    uint64_t end = window->end ? window->end : window->arrived;
+    uint64_t start = window->start ? window->start : end;
+    return start > to ? (int64_t)(start - to) : end < from ? -(int64_t)(from - end) : 0;
+}
+
+int64_t known_out_of_reach(const struct known *known, const struct known_span *span, uint64_t start,
+                           uint64_t end)
+{
+    int64_t nearest = 0;
+    const uint32_t serials[] = {span->first_window, span->last_window};
+    for (size_t i = 0; end && i < 2; i++) {
+        const struct known_window *window = &known->windows[serials[i] % KNOWN_WINDOWS];
+        if (!serials[i] || window->serial != serials[i])
+            return 0;
+        int64_t gap = known_window_gap(window, start ? start : end, end);
+        if (gap >= -(int64_t)KNOWN_OPENS && gap <= (int64_t)KNOWN_OPENS)
+            return 0;
+        nearest = gap;
+    }
+    return nearest;
+}
+
+enum known_held known_holds(const struct known *known, const struct known_span *span,
+                            const struct known_window *window)
+{
+    if (window->serial == span->first_window || window->serial == span->last_window)
+        return KNOWN_HELD;
+    bool outside = window->serial < span->first_window || window->serial > span->last_window;
+    uint32_t apart = outside ? 0 : known_apart(known, span->first_window, window);
+    if (apart >= HELD_BITS || window->arrived <= known->passed_over_at)
+        return KNOWN_HELD_UNKNOWN;
+    return !outside && span->held >> apart & 1 ? KNOWN_HELD : KNOWN_NOT_HELD;
+}
+
+static bool known_came_under(const struct known *known, uint32_t serial, uint16_t service)
+{
+    const struct known_window *window = &known->windows[serial % KNOWN_WINDOWS];
+    return serial && window->serial == serial && window->service == service;
+}
+
+void known_take_samples(const struct known *known, struct known_span *span, struct known_span *from)
+{
+    if (!known_came_under(known, from->first_window, span->service) ||
+        !known_came_under(known, from->last_window, span->service))
+        return;
+    struct known_span own = *span, other = *from;
+    *span = other;
+    span->link = own.link;
+    span->trace = own.trace;
+    span->next = own.next;
+    span->service = own.service;
+    span->route = own.route;
+    span->dealt = own.dealt;
+    *from = (struct known_span){
+        .id = other.id,
+        .link = other.link,
+        .trace = other.trace,
+        .decided = other.decided,
+        .waited_ms = other.waited_ms,
+        .next = other.next,
+        .service = other.service,
+        .route = other.route,
+        .action = other.action,
+        .reason = other.reason,
+        .told = other.told,
+        .dealt = other.dealt,
+    };
+}

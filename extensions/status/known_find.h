@@ -1,0 +1,79 @@
+/* Finds spans in what is known, and whether a window holds their samples. Guarded by the watch's
+ * lock, but for known_may_have. */
+#ifndef EXTENSIONS_STATUS_KNOWN_FIND_H
+#define EXTENSIONS_STATUS_KNOWN_FIND_H
+
+#include "extensions/status/known.h"
+
+/* The first span with an id, and the next after one; NULL: none, or forgotten. */
+struct known_span *known_find(const struct known *known, uint64_t id);
+struct known_span *known_next(const struct known *known, const struct known_span *span);
+
+/* The span with an id that a service sent, else one of which only samples are known. NULL: none. */
+struct known_span *known_find_of(const struct known *known, uint64_t id, struct view service);
+
+/* Whether samples of a span came with a window of its service. */
+enum known_held { KNOWN_NOT_HELD, KNOWN_HELD, KNOWN_HELD_UNKNOWN };
+enum known_held known_holds(const struct known *known, const struct known_span *span,
+                            const struct known_window *window);
+
+/* How far a window is from the time between two others, ns: below 0 where it ends before them, 0
+ * where it overlaps. A window that states no time is at its arrival. */
+int64_t known_window_gap(const struct known_window *window, uint64_t from, uint64_t to);
+
+/* How far Grafana looks for the profiles of a span, before its start and after its end. */
+#define KNOWN_OPENS (30 * NS_PER_S)
+
+/* How far the windows with a span's samples are from its time, ns, where that is too far for its
+ * link to open them; else, and where they are forgotten, 0. start 0: as end; end 0: not known. */
+int64_t known_out_of_reach(const struct known *known, const struct known_span *span, uint64_t start,
+                           uint64_t end);
+
+/* False: the id is not known; true: it may be. Any thread, without the lock. */
+bool known_may_have(const struct known *known, uint64_t id);
+
+/* Internal to known.c. */
+
+enum { KNOWN_BUCKETS = 1 << 16 };
+
+static inline uint64_t known_mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+static inline _Atomic uint32_t *known_bucket(const struct known *known, uint64_t id)
+{
+    return &known->buckets[known_mix(0, id) & (KNOWN_BUCKETS - 1)];
+}
+
+/* Rows are looked up in a row, mostly not in the cache: the bucket of one FAR ahead is fetched, and
+ * the span of one NEAR ahead. */
+enum { FAR = 16, NEAR = 8 };
+
+static inline void known_fetch_bucket(const struct known *known, uint64_t id)
+{
+    __builtin_prefetch((const void *)known_bucket(known, id));
+}
+
+static inline void known_fetch_span(const struct known *known, uint64_t id)
+{
+    uint32_t at = atomic_load_explicit(known_bucket(known, id), memory_order_relaxed);
+    const struct known_span *span = &known->spans[at ? at - 1 : known->newest];
+    __builtin_prefetch(span, 1);
+    __builtin_prefetch((const char *)span + 64, 1);
+}
+
+/* The span of an id and service; without one, the first with the id, since its samples may have
+ * come under another name. NULL: none. */
+struct known_span *known_near(const struct known *known, uint64_t id, size_t service);
+
+/* Gives a span the samples that came under its service's name and were taken for those of another
+ * service's span with the same id. */
+void known_take_samples(const struct known *known, struct known_span *span,
+                        struct known_span *from);
+
+/* Notes that samples of a span came with the newest window. */
+void known_hold(const struct known *known, struct known_span *span);
+
+#endif

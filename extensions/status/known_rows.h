@@ -1,0 +1,98 @@
+/* The tables of known.h: their sizes, and what a row has. */
+#ifndef EXTENSIONS_STATUS_KNOWN_ROWS_H
+#define EXTENSIONS_STATUS_KNOWN_ROWS_H
+
+#include "lib/base/clock.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    KNOWN_SPANS = 40000,
+    KNOWN_SERVICES = 256,
+    KNOWN_ROUTES = 512,
+    KNOWN_WINDOWS = 1024,
+    KNOWN_REASONS = 16,
+    KNOWN_HISTORY = 40,  /* steps of a service's history */
+    KNOWN_SERIES = 80,   /* steps of a route's */
+    KNOWN_METERED = 100, /* routes that the metrics page has */
+    KNOWN_ROWS = 512     /* decisions that spans do not have yet */
+};
+#define KNOWN_HISTORY_STEP (30 * NS_PER_S)
+#define KNOWN_SERIES_STEP  (15 * NS_PER_S)
+
+/* The decision about a span, and the samples with its id. Spans of two services may have the same
+ * id, as where a client's and a server's span share it; those of one service count as one. */
+struct known_span {
+    uint64_t id;
+    uint64_t link;    /* whose samples it opens; 0: none */
+    uint64_t trace;   /* last eight bytes of its trace id; 0: not seen */
+    uint64_t decided; /* wall; 0: no decision came */
+    uint64_t cpu_ns, wall_ns;
+    uint64_t owed, owed_wall; /* of these, what no route has yet */
+    uint64_t held; /* bit n: its samples are in the nth window of its service since the first */
+    uint32_t samples, owed_samples;
+    uint32_t owed_from;                 /* serial of the first window of what is owed */
+    uint32_t waited_ms;                 /* from its end to the decision */
+    uint32_t owed_at;                   /* wall, s */
+    uint32_t first_window, last_window; /* serials of those with its samples; 0: none */
+    uint32_t next;                      /* in its bucket, number + 1 */
+    uint16_t service, route;            /* route 0: not known */
+    uint8_t action;                     /* enum watch_action; WAITING: no decision came */
+    uint8_t reason;                     /* of known->reasons, as decided */
+    uint8_t told;                       /* the same as reported: see reason.h */
+    bool dealt : 1;                     /* its route counted it */
+    bool times_cpu : 1;                 /* some of its samples have CPU time */
+};
+
+struct known_service {
+    uint64_t key;
+    uint32_t name;
+    bool has_spans, has_profiles;
+    bool times_cpu; /* some of its profiles measure CPU time */
+    uint64_t linked, not_linked, samples, cpu_ns, wall_ns;
+    uint64_t reasons[KNOWN_REASONS];
+    uint16_t profiles_under;      /* where samples of its spans came instead; 0: nowhere */
+    uint32_t windows;             /* came so far */
+    uint64_t last_came, last_end; /* of the newest window: when it arrived, and its end */
+    uint64_t apart;               /* linked spans whose samples are far from their time, ... */
+    int64_t apart_ns;             /* ... and how far those of the last: below 0, before it */
+    uint64_t step;                /* the newest of the history, in steps since 1970 */
+    struct known_step {
+        uint32_t linked, reasons[KNOWN_REASONS];
+    } history[KNOWN_HISTORY]; /* by step modulo its length */
+};
+
+/* Of a step: the spans that passed in it, and the samples taken in it. */
+struct known_route_step {
+    uint64_t cpu_ns, wall_ns, samples;
+    uint32_t spans, linked;
+};
+
+struct known_route {
+    uint16_t service, next; /* next: in its bucket, number + 1 */
+    uint32_t name;
+    uint64_t spans, linked, samples, cpu_ns, wall_ns;
+    bool metered;
+    uint64_t metered_from;           /* cpu_ns when the metrics page began to have it */
+    uint64_t step;                   /* the newest of the series, in steps since 1970 */
+    struct known_route_step *series; /* KNOWN_SERIES of them, by step modulo that */
+};
+
+struct known_window {
+    uint32_t serial; /* from 1 */
+    uint32_t nth;    /* of its service */
+    uint16_t service;
+    const char *kind;
+    uint64_t start, end, arrived;
+};
+
+/* A decision that spans do not have yet: they are looked up together, which costs less. */
+struct known_row {
+    uint64_t id, link, decided;
+    uint32_t waited_ms;
+    uint16_t service;
+    uint8_t action, reason;
+};
+
+#endif

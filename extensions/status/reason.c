@@ -1,0 +1,168 @@
+#include "extensions/status/reason.h"
+
+#include "extensions/status/known_find.h"
+
+#include <stdio.h>
+
+static const struct watch_reason names_differ = {
+    REASON_NAMES_DIFFER, "Samples with the ids of its spans came under another service name.",
+    "Give the profiler the name of the spans, or the SDK the name of the profiles."};
+static const struct watch_reason came_late = {
+    REASON_CAME_LATE, "Samples with its id came after the span had been forwarded without a link.",
+    "Let the profiler upload more often, or raise `hold` of the correlation processor above the "
+    "time that its profiles take to arrive."};
+
+/* NULL: the window is forgotten, or there is none. */
+static const struct known_window *window_of(const struct known *known, uint32_t serial)
+{
+    const struct known_window *window = &known->windows[serial % KNOWN_WINDOWS];
+    return serial && window->serial == serial ? window : NULL;
+}
+
+/* The name under which the samples of a window came; 0: the window is forgotten. */
+static uint32_t name_in(const struct known *known, const struct known_window *window)
+{
+    return window ? known->services[window->service]->name : 0;
+}
+
+/* The service under whose name all samples of a span came, if that is not its own; 0: none. */
+static uint16_t other_service(const struct known *known, const struct known_span *span)
+{
+    const struct known_window *first = window_of(known, span->first_window);
+    const struct known_window *last = window_of(known, span->last_window);
+    uint32_t own = known->services[span->service]->name;
+    if (!own || !(first || last) || name_in(known, first) == own || name_in(known, last) == own)
+        return 0;
+    return last ? last->service : first->service;
+}
+
+/* Of a reason that says that no sample of the span had come. */
+static bool missed_samples(const struct watch_reason *reason)
+{
+    static const char *const words[] = {"no_sample", "hold_ran_out", "not_profiled"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(reason->word, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* NULL: the windows with its samples are forgotten, so that it stays as it was. */
+static const struct watch_reason *reason_now(const struct known *known,
+                                             const struct known_span *span)
+{
+    const struct known_window *first = window_of(known, span->first_window);
+    const struct watch_reason *decided = known->reasons[span->reason];
+    if (!span->samples)
+        return decided;
+    if (!first && !window_of(known, span->last_window))
+        return NULL;
+    if (other_service(known, span))
+        return &names_differ;
+    bool late = first && first->arrived > span->decided && missed_samples(decided);
+    return late ? &came_late : decided;
+}
+
+static bool has_reason(const struct known_span *span)
+{
+    return span && span->decided && span->action != WATCH_LINKED;
+}
+
+static void move_one(uint64_t *from, uint64_t *to)
+{
+    *from -= *from > 0;
+    ++*to;
+}
+
+void reason_recount(struct known *known, struct known_span *span)
+{
+    const struct watch_reason *now = has_reason(span) ? reason_now(known, span) : NULL;
+    if (!now || now == known->reasons[span->told])
+        return;
+    struct known_service *service = known->services[span->service];
+    size_t from = span->told, to = known_reason_of(known, now);
+    struct known_step *step =
+        (struct known_step *)known_service_step(service, span->decided / KNOWN_HISTORY_STEP);
+    move_one(&service->reasons[from], &service->reasons[to]);
+    if (step) {
+        step->reasons[from] -= step->reasons[from] > 0;
+        step->reasons[to]++;
+    }
+    span->told = (uint8_t)to;
+    if (now == &names_differ)
+        service->profiles_under = other_service(known, span);
+    else if (known->reasons[from] == &names_differ && !service->reasons[from])
+        service->profiles_under = 0;
+}
+
+/* Notes a link that opens an empty flame graph, since the clocks of span and profile differ. */
+static void check_reach(const struct known *known, const struct known_span *span)
+{
+    struct known_service *service = known->services[span->service];
+    uint64_t ended = span->decided - (uint64_t)span->waited_ms * NS_PER_MS;
+    int64_t gap = known_out_of_reach(known, span, 0, ended);
+    if (gap) {
+        service->apart++;
+        service->apart_ns = gap;
+    }
+}
+
+void reason_decided(struct known *known, struct known_span *span)
+{
+    span->told = span->reason;
+    reason_recount(known, span);
+    if (span->action == WATCH_LINKED)
+        check_reach(known, span);
+}
+
+static void tell_names(const struct known *known, const struct known_span *span,
+                       struct told_reason *told)
+{
+    uint16_t other = other_service(known, span);
+    if (!other)
+        return;
+    struct view spans = names_get(&known->names, known->services[span->service]->name);
+    struct view profiles = names_get(&known->names, known->services[other]->name);
+    snprintf(
+        told->text_buffer, sizeof told->text_buffer,
+        "The service names do not match: samples with its id came under \"%.*s\", but the span "
+        "is of \"%.*s\".",
+        VIEW_ARG(profiles), VIEW_ARG(spans));
+    snprintf(
+        told->fix_buffer, sizeof told->fix_buffer,
+        "Give the profiler the name of the spans (PYROSCOPE_APPLICATION_NAME=%.*s), or the SDK "
+        "the name of the profiles (OTEL_SERVICE_NAME=%.*s).",
+        VIEW_ARG(spans), VIEW_ARG(profiles));
+    told->text = told->text_buffer;
+    told->fix = told->fix_buffer;
+}
+
+static void tell_late(const struct known *known, const struct known_span *span,
+                      struct told_reason *told)
+{
+    const struct known_window *first = window_of(known, span->first_window);
+    if (!first || first->arrived <= span->decided)
+        return;
+    double waited = span->waited_ms / 1e3;
+    double late = (double)(first->arrived - span->decided) / 1e9 + waited;
+    snprintf(
+        told->text_buffer, sizeof told->text_buffer,
+        "Samples with its id arrived %.0f s after its end, but it was forwarded without a link "
+        "%.0f s after its end.",
+        late, waited);
+    told->text = told->text_buffer;
+}
+
+bool reason_of(const struct known *known, const struct known_span *span, struct told_reason *told)
+{
+    if (!has_reason(span))
+        return false;
+    const struct watch_reason *reason = known->reasons[span->told];
+    told->word = reason->word;
+    told->text = reason->text;
+    told->fix = reason->fix;
+    if (reason == &names_differ)
+        tell_names(known, span, told);
+    else if (reason == &came_late)
+        tell_late(known, span, told);
+    return true;
+}

@@ -1,0 +1,31 @@
+/*
+ * Why a span has no link, as it is reported: what correlation decided, unless samples with the
+ * span's id show more. Guarded by the watch's lock.
+ */
+#ifndef EXTENSIONS_STATUS_REASON_H
+#define EXTENSIONS_STATUS_REASON_H
+
+#include "extensions/status/known.h"
+
+/* Samples with its id came under another service name; under its own, after the decision. */
+#define REASON_NAMES_DIFFER "names_differ"
+#define REASON_CAME_LATE    "came_late"
+
+/* text and fix may point into the buffers. */
+struct told_reason {
+    const char *word, *text, *fix; /* fix NULL: nothing to do */
+    char text_buffer[2 * NAME_CUT + 160], fix_buffer[2 * NAME_CUT + 160];
+};
+
+/* False: it is linked, not decided, or NULL. */
+bool reason_of(const struct known *known, const struct known_span *span, struct told_reason *told);
+
+/* Counts, for its service, what the samples of a span that was just decided show: another reason
+ * than the one decided, which was counted, or a link that opens nothing. */
+void reason_decided(struct known *known, struct known_span *span);
+
+/* Moves a decided span, in what its service counts, to the reason that is reported now. Call it
+ * when samples with its id came or went. */
+void reason_recount(struct known *known, struct known_span *span);
+
+#endif

@@ -1,0 +1,381 @@
+/* Functions of URLs, addresses, bytes and ids. */
+#include "lib/ottl/function.h"
+
+#include "lib/wire/http/base64.h"
+#include "lib/wire/proto/text.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <endian.h>
+#include <math.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+/* ---- URL ---- */
+
+/* The text up to a mark, which goes, or all of it. False: it has no such mark. */
+static bool cut_at(struct view *text, const char *marks, struct view *before)
+{
+    size_t i = 0;
+    while (i < text->size && !strchr(marks, text->data[i]))
+        i++;
+    *before = (struct view){text->data, i};
+    if (i == text->size)
+        return false;
+    *text = (struct view){text->data + i + 1, text->size - i - 1};
+    return true;
+}
+
+/* The text without its percent escapes. Data NULL: one is malformed, or the run has failed. */
+static struct view unescaped(struct ottl_run *run, struct view text)
+{
+    uint8_t *out = arena_array_raw(ottl_arena(run), text.size + 1, 1), *end = out;
+    if (!out)
+        ottl_fail(run, "out of memory");
+    for (size_t i = 0; out && i < text.size; i++) {
+        int high = i + 2 < text.size ? text_hex_digit(text.data[i + 1]) : -1;
+        int low = i + 2 < text.size ? text_hex_digit(text.data[i + 2]) : -1;
+        if (text.data[i] != '%') {
+            *end++ = text.data[i];
+        } else if (high < 0 || low < 0) {
+            ottl_fail(run, "URL: an invalid escape sequence");
+            return (struct view){0};
+        } else {
+            *end++ = (uint8_t)(high << 4 | low);
+            i += 2;
+        }
+    }
+    return (struct view){out, (size_t)(end - out)};
+}
+
+static void put_text(struct attributes *list, const char *key, struct view text)
+{
+    struct value value = value_string(text);
+    attributes_set(list, view_of(key), &value);
+}
+
+/* scheme: letters, digits, +, - and . behind a letter (RFC 3986, 3.1) */
+static struct view take_scheme(struct view *text)
+{
+    size_t i = 0;
+    while (i < text->size && (isalnum(text->data[i]) || strchr("+-.", text->data[i])))
+        i++;
+    if (i == 0 || i == text->size || text->data[i] != ':' || !isalpha(*text->data))
+        return VIEW("");
+    struct view scheme = {text->data, i};
+    *text = (struct view){text->data + i + 1, text->size - i - 1};
+    return scheme;
+}
+
+/* user:password@host:port. False: the run has failed. */
+static bool put_authority(struct ottl_run *run, struct attributes *list, struct view authority)
+{
+    size_t at = authority.size;
+    while (at > 0 && authority.data[at - 1] != '@')
+        at--;
+    if (at > 0) {
+        struct view user = {authority.data, at - 1}, password = user, name;
+        put_text(list, "url.user_info", user);
+        bool has_password = cut_at(&password, ":", &name);
+        if (name.size)
+            put_text(list, "url.username", unescaped(run, name));
+        if (has_password && !run->failed)
+            put_text(list, "url.password", unescaped(run, password));
+        authority = (struct view){authority.data + at, authority.size - at};
+    }
+    size_t colon = authority.size;
+    while (colon > 0 && isdigit(authority.data[colon - 1]))
+        colon--;
+    bool port = colon > 0 && authority.data[colon - 1] == ':';
+    struct view host = {authority.data, port ? colon - 1 : authority.size};
+    struct view digits = {authority.data + colon, authority.size - colon};
+    if (host.size > 1 && *host.data == '[' && host.data[host.size - 1] == ']')
+        host = (struct view){host.data + 1, host.size - 2};
+    else if (memchr(host.data, ':', host.size))
+        ottl_fail(run, "URL: an invalid port");
+    if (port && digits.size > 9)
+        ottl_fail(run, "URL: an invalid port");
+    struct value number = value_int(0);
+    for (size_t i = 0; port && i < digits.size && i < 9; i++)
+        number.integer = 10 * number.integer + digits.data[i] - '0';
+    if (port && digits.size)
+        attributes_set(list, VIEW("url.port"), &number);
+    if (!run->failed)
+        put_text(list, "url.domain", unescaped(run, host));
+    return !run->failed;
+}
+
+/* What Go's url.Parse finds, under the names of the semantic conventions. */
+static struct ottl_value url(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0), rest = text, query, path;
+    struct attributes list;
+    if (!run->failed && !text.size)
+        ottl_fail(run, "URL: empty string");
+    for (size_t i = 0; !run->failed && i < text.size; i++)
+        if (text.data[i] < 0x20 || text.data[i] == 0x7f)
+            ottl_fail(run, "URL: a control character");
+    if (run->failed)
+        return ottl_nil();
+    attributes_read(&list, VIEW(""), 1, ottl_arena(run));
+    put_text(&list, "url.original", text);
+    struct view before;
+    if (cut_at(&rest, "#", &before) && rest.size)
+        put_text(&list, "url.fragment", unescaped(run, rest));
+    rest = before;
+    struct view scheme = take_scheme(&rest);
+    size_t segment = 0;
+    while (segment < rest.size && !strchr("/?", rest.data[segment]))
+        segment++;
+    if (!scheme.size && memchr(rest.data, ':', segment))
+        return ottl_fail(run, "URL: a colon in the first segment of a path without a scheme");
+    put_text(&list, "url.scheme", scheme);
+    query = rest;
+    if (cut_at(&query, "?", &rest) && query.size)
+        put_text(&list, "url.query", query);
+    if (view_starts(rest, VIEW("//"))) {
+        rest = (struct view){rest.data + 2, rest.size - 2};
+        size_t size = 0;
+        while (size < rest.size && rest.data[size] != '/')
+            size++;
+        if (!put_authority(run, &list, (struct view){rest.data, size}))
+            return ottl_nil();
+        rest = (struct view){rest.data + size, rest.size - size};
+    } else {
+        put_text(&list, "url.domain", VIEW(""));
+        if (scheme.size && !view_starts(rest, VIEW("/")))
+            rest = VIEW(""); /* opaque, as in mailto:joe */
+    }
+    path = run->failed ? (struct view){0} : unescaped(run, rest);
+    if (run->failed)
+        return ottl_nil();
+    put_text(&list, "url.path", path);
+    size_t dot = path.size;
+    while (dot > 0 && path.data[dot - 1] != '.')
+        dot--;
+    if (dot > 0 && dot < path.size)
+        put_text(&list, "url.extension", (struct view){path.data + dot, path.size - dot});
+    return ottl_made_map(run, &list);
+}
+
+/* ---- IsInCIDR ---- */
+
+struct network {
+    uint8_t address[16]; /* IPv4 as IPv6 (RFC 4291, 2.5.5.2) */
+    unsigned bits;
+};
+
+static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+static bool read_address(struct view text, uint8_t address[16], bool *v4)
+{
+    char copy[INET6_ADDRSTRLEN];
+    if (text.size >= sizeof copy || memchr(text.data, '\0', text.size))
+        return false;
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    *v4 = inet_pton(AF_INET, copy, address + 12) == 1;
+    if (*v4)
+        memcpy(address, mapped, sizeof mapped);
+    return *v4 || inet_pton(AF_INET6, copy, address) == 1;
+}
+
+static bool read_network(struct view text, struct network *network)
+{
+    struct view bits = text, address;
+    bool v4;
+    unsigned number = 0;
+    if (!cut_at(&bits, "/", &address) || !read_address(address, network->address, &v4) ||
+        bits.size == 0 || bits.size > 3)
+        return false;
+    for (size_t i = 0; i < bits.size; i++) {
+        if (!isdigit(bits.data[i]))
+            return false;
+        number = 10 * number + (bits.data[i] - '0');
+    }
+    network->bits = number + (v4 ? 96 : 0);
+    return number <= (v4 ? 32 : 128);
+}
+
+static bool is_v4(const uint8_t address[16])
+{
+    return memcmp(address, mapped, sizeof mapped) == 0;
+}
+
+static bool contains(const struct network *network, const uint8_t address[16])
+{
+    unsigned whole = network->bits / 8, rest = network->bits % 8;
+    if (is_v4(network->address) != is_v4(address) || memcmp(network->address, address, whole) != 0)
+        return false;
+    return !rest || !((network->address[whole] ^ address[whole]) >> (8 - rest));
+}
+
+static struct ottl_value is_in_cidr(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    const struct ottl_node *list = call->items[1];
+    struct network network;
+    uint8_t address[16];
+    bool v4;
+    if (run->failed || !read_address(text, address, &v4))
+        return ottl_bool(false);
+    for (size_t i = 0; i < list->count; i++) {
+        struct ottl_value each = ottl_node_eval(list->items[i], run);
+        if (run->failed)
+            break;
+        if (each.type != TYPE_STRING || !read_network(each.bytes, &network))
+            return ottl_fail(run, "IsInCIDR: expected a network such as 10.0.0.0/8");
+        if (contains(&network, address))
+            return ottl_bool(true);
+    }
+    return ottl_bool(false);
+}
+
+static const char *check_networks(const struct ottl_node *call)
+{
+    const struct ottl_node *list = call->items[1];
+    struct network network;
+    if (list->kind != NODE_LIST_OF)
+        return "expected a list of networks";
+    for (size_t i = 0; i < list->count; i++)
+        if (ottl_is_text(list->items[i]) && !read_network(list->items[i]->value.bytes, &network))
+            return "expected networks such as 10.0.0.0/8";
+    return NULL;
+}
+
+/* ---- bytes ---- */
+
+static struct ottl_value hex_of(struct ottl_run *run, struct view bytes)
+{
+    struct view text = ottl_hex_text(run, bytes);
+    return run->failed ? ottl_nil() : ottl_string(text);
+}
+
+/* Numbers are big-endian. */
+static struct ottl_value hex(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value value = ottl_arg(run, call, 0);
+    uint64_t bits = htobe64((uint64_t)value.integer);
+    uint8_t byte = value.boolean;
+    switch (value.type) {
+    case TYPE_NIL:
+        return run->failed ? ottl_nil() : ottl_string(VIEW(""));
+    case TYPE_STRING:
+    case TYPE_BYTES:
+        return hex_of(run, value.bytes);
+    case TYPE_INT:
+    case TYPE_DOUBLE: /* the bits of either */
+        return hex_of(run, (struct view){(uint8_t *)&bits, sizeof bits});
+    case TYPE_BOOL:
+        return hex_of(run, (struct view){&byte, 1});
+    case TYPE_LIST:
+    case TYPE_MAP:
+    case TYPE_TIME:
+    case TYPE_DURATION:
+    case TYPE_TRACE_ID:
+    case TYPE_SPAN_ID:
+        break;
+    }
+    return ottl_fail(run, "Hex takes bytes, a string, a number or a bool, not %s",
+                     ottl_type_name(value.type));
+}
+
+/* base64 of any variant, with the padding that the variant has. */
+static struct ottl_value decode(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value value = ottl_arg(run, call, 0);
+    struct view encoding = call->items[1]->value.bytes, text = value.bytes;
+    struct bytes plain, out;
+    if (!run->failed && value.type != TYPE_BYTES)
+        text = ottl_text_of(run, &value);
+    if (run->failed || !text.data)
+        return run->failed ? ottl_nil() : ottl_fail(run, "Decode takes a string or bytes");
+    if (!view_starts(encoding, VIEW("base64")))
+        return ottl_string(text);
+    bool raw = view_eq(encoding, VIEW("base64-raw")) || view_eq(encoding, VIEW("base64-raw-url"));
+    bool urls = view_eq(encoding, VIEW("base64-url")) || view_eq(encoding, VIEW("base64-raw-url"));
+    bytes_init(&plain, text.size + 4, NULL);
+    bytes_init(&out, text.size + 4, NULL);
+    bool ok = bytes_append_view(&plain, text) == BYTES_OK;
+    bool bad = ok && raw && text.size && text.data[text.size - 1] == '=';
+    for (size_t i = 0; ok && urls && i < plain.size; i++) {
+        uint8_t c = plain.data[i];
+        bad = bad || c == '+' || c == '/';
+        plain.data[i] = c == '-' ? '+' : c == '_' ? '/' : c;
+    }
+    while (ok && raw && plain.size % 4)
+        ok = bytes_append(&plain, "=", 1) == BYTES_OK;
+    bad = bad || (ok && base64_decode(bytes_view(&plain), &out) != BASE64_OK);
+    bytes_release(&plain);
+    if (bad)
+        ottl_fail(run, "Decode: invalid base64");
+    return ottl_made_text(run, &out, ok && !bad);
+}
+
+static const char *check_encoding(const struct ottl_node *call)
+{
+    static const char *const encodings[] = {"base64",         "base64-raw", "base64-url",
+                                            "base64-raw-url", "utf-8",      NULL};
+    return ottl_is_one_of(call->items[1], encodings)
+               ? NULL
+               : "expected the encoding \"base64\", \"base64-raw\", \"base64-url\", "
+                 "\"base64-raw-url\" or \"utf-8\"";
+}
+
+static struct ottl_value logarithm(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value value = ottl_arg(run, call, 0);
+    double number = value.type == TYPE_INT ? (double)value.integer : value.number;
+    if (!run->failed && value.type != TYPE_INT && value.type != TYPE_DOUBLE)
+        ottl_fail(run, "Log takes a number, not %s", ottl_type_name(value.type));
+    else if (!run->failed && !(number > 0))
+        ottl_fail(run, "Log takes a number greater than 0");
+    return run->failed ? ottl_nil() : ottl_double(log(number));
+}
+
+/* ---- UUID (RFC 9562) ---- */
+
+static struct ottl_value made_uuid(struct ottl_run *run, uint8_t id[16], unsigned version)
+{
+    char text[40];
+    id[6] = (uint8_t)((id[6] & 15) | version << 4);
+    id[8] = (uint8_t)((id[8] & 63) | 128);
+    for (unsigned i = 0, at = 0; i < 16; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            text[at++] = '-';
+        at += (unsigned)snprintf(text + at, sizeof text - at, "%02x", id[i]);
+    }
+    return ottl_string(ottl_keep_text(run, text));
+}
+
+static struct ottl_value uuid(struct ottl_run *run, const struct ottl_node *call)
+{
+    uint8_t id[16];
+    (void)call;
+    if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id)
+        return ottl_fail(run, "UUID: the system has no random numbers");
+    return made_uuid(run, id, 4);
+}
+
+static struct ottl_value uuid_v7(struct ottl_run *run, const struct ottl_node *call)
+{
+    uint64_t ms = clock_wall(run->clock) / 1000000;
+    uint8_t id[16];
+    (void)call;
+    if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id)
+        return ottl_fail(run, "UUIDv7: the system has no random numbers");
+    for (unsigned i = 0; i < 6; i++)
+        id[i] = (uint8_t)(ms >> (40 - 8 * i));
+    return made_uuid(run, id, 7);
+}
+
+const struct ottl_function ottl_url_functions[] = {
+    {"URL", "uri", url, FN_NO_PATTERN, false, 0, NULL},
+    {"IsInCIDR", "target,networks", is_in_cidr, FN_NO_PATTERN, false, 0, check_networks},
+    {"Hex", "target", hex, FN_NO_PATTERN, false, 0, NULL},
+    {"Decode", "target,encoding", decode, FN_NO_PATTERN, false, 0, check_encoding},
+    {"Log", "target", logarithm, FN_NO_PATTERN, false, 0, NULL},
+    {"UUID", "", uuid, FN_NO_PATTERN, false, 0, NULL},
+    {"UUIDv7", "", uuid_v7, FN_NO_PATTERN, false, 0, NULL},
+    {0},
+};

@@ -1,0 +1,20 @@
+#include "lib/wire/pprof/pprof_count.h"
+
+static int column_of(const struct pprof *pprof, struct view type, struct view unit)
+{
+    for (size_t i = 0; i < pprof->type_count; i++)
+        if (view_eq(pprof->types[i].type, type) && view_eq(pprof->types[i].unit, unit))
+            return (int)i;
+    return -1;
+}
+
+struct pprof_count pprof_count_of(const struct pprof *pprof)
+{
+    struct pprof_count count = {.column = column_of(pprof, VIEW("samples"), VIEW("count"))};
+    if (count.column >= 0 || pprof->period <= 0 ||
+        !view_eq(pprof->period_type.unit, VIEW("nanoseconds")))
+        return count;
+    count.column = column_of(pprof, pprof->period_type.type, pprof->period_type.unit);
+    count.period = count.column >= 0 ? pprof->period : 0;
+    return count;
+}

@@ -1,0 +1,33 @@
+/*
+ * What processors may read of the client that sent a request: its address, and the headers if the
+ * receiver has include_metadata. Receivers keep it while some processor reads it. Immutable,
+ * refcounted; any thread.
+ */
+#ifndef PIPELINE_CLIENT_INFO_H
+#define PIPELINE_CLIENT_INFO_H
+
+#include "lib/base/peer.h"
+#include "lib/base/request_context.h"
+
+struct batch;
+
+struct client_info {
+    _Atomic unsigned refs;
+    char address[PEER_TEXT]; /* without port; "": unknown */
+    size_t size;
+    uint8_t headers[]; /* "name\0value\0" each, in their order; two NULs follow */
+};
+
+/* Copies the headers. NULL: no memory. */
+struct client_info *client_info_new(const char *address, struct view headers);
+struct client_info *client_info_ref(struct client_info *info);
+void client_info_unref(struct client_info *info); /* may be NULL */
+
+/* What is known of the request that a batch came from; borrowed from it. */
+struct request_context batch_context(const struct batch *batch);
+
+/* A processor that reads it calls this when it opens (true) and when it closes (false). */
+void client_info_want(bool wanted);
+bool client_info_wanted(void);
+
+#endif

@@ -1,0 +1,89 @@
+#include "receivers/kafka/offsets.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { OFFSETS_MIN = 64 };
+
+void offsets_init(struct offsets *offsets, int64_t position, struct budget *budget)
+{
+    *offsets = (struct offsets){.position = position, .budget = budget};
+}
+
+void offsets_release(struct offsets *offsets)
+{
+    if (offsets->budget)
+        budget_give(offsets->budget, offsets->capacity * sizeof *offsets->ring);
+    free(offsets->ring);
+    offsets->ring = NULL;
+    offsets->capacity = 0;
+    offsets->first = offsets->next;
+}
+
+size_t offsets_size(const struct offsets *offsets)
+{
+    return (size_t)(offsets->next - offsets->first);
+}
+
+bool offsets_is_full(const struct offsets *offsets)
+{
+    return offsets_size(offsets) >= OFFSETS_MAX;
+}
+
+static struct offset_entry *entry_at(const struct offsets *offsets, uint64_t number)
+{
+    return &offsets->ring[number & (offsets->capacity - 1)];
+}
+
+/* Capacities are powers of two. */
+static bool offsets_grow(struct offsets *offsets)
+{
+    struct offsets grown = *offsets;
+    grown.capacity = offsets->capacity ? offsets->capacity * 2 : OFFSETS_MIN;
+    size_t bytes = grown.capacity * sizeof *grown.ring;
+    if (offsets->budget && !budget_use(offsets->budget, bytes))
+        return false;
+    grown.ring = malloc(bytes);
+    if (!grown.ring) {
+        if (offsets->budget)
+            budget_give(offsets->budget, bytes);
+        return false;
+    }
+    for (uint64_t n = offsets->first; n < offsets->next; n++)
+        *entry_at(&grown, n) = *entry_at(offsets, n);
+    if (offsets->budget)
+        budget_give(offsets->budget, offsets->capacity * sizeof *offsets->ring);
+    free(offsets->ring);
+    *offsets = grown;
+    return true;
+}
+
+bool offsets_add(struct offsets *offsets, int64_t offset, int64_t time_ms, uint64_t *number)
+{
+    if (offsets_is_full(offsets) ||
+        (offsets_size(offsets) == offsets->capacity && !offsets_grow(offsets)))
+        return false;
+    *number = offsets->next++;
+    *entry_at(offsets, *number) = (struct offset_entry){.offset = offset, .time_ms = time_ms};
+    offsets->position = offset + 1;
+    return true;
+}
+
+void offsets_settle(struct offsets *offsets, uint64_t number)
+{
+    assert(number >= offsets->first && number < offsets->next);
+    entry_at(offsets, number)->settled = true;
+    offsets->settled++;
+    while (offsets->first < offsets->next && entry_at(offsets, offsets->first)->settled)
+        offsets->first++;
+}
+
+int64_t offsets_to_commit(const struct offsets *offsets)
+{
+    return offsets_size(offsets) ? entry_at(offsets, offsets->first)->offset : offsets->position;
+}
+
+int64_t offsets_oldest_ms(const struct offsets *offsets)
+{
+    return offsets_size(offsets) ? entry_at(offsets, offsets->first)->time_ms : -1;
+}

@@ -1,0 +1,51 @@
+/*
+ * The offsets read from a partition, in order, and which of them have settled: their records were
+ * delivered or given up. The first offset that has not settled is the one to commit. Not
+ * thread-safe.
+ */
+#ifndef RECEIVERS_KAFKA_OFFSETS_H
+#define RECEIVERS_KAFKA_OFFSETS_H
+
+#include "lib/base/budget.h"
+
+/* The most records of a partition that may be in flight. Reading pauses at this limit. */
+enum { OFFSETS_MAX = 16384 };
+
+struct offset_entry {
+    int64_t offset;
+    int64_t time_ms; /* the record's timestamp */
+    bool settled;
+};
+
+struct offsets {
+    struct offset_entry *ring; /* entry n is at n % capacity */
+    size_t capacity;
+    uint64_t first, next; /* numbers of the entries; the first entry has not settled */
+    uint64_t settled;     /* how many have settled since the start */
+    int64_t position;     /* the offset after the last one read */
+    struct budget *budget;
+};
+
+/* position: where reading starts. budget: NULL: not charged. */
+void offsets_init(struct offsets *offsets, int64_t position, struct budget *budget);
+void offsets_release(struct offsets *offsets);
+
+/* Whether OFFSETS_MAX records are in flight. */
+bool offsets_is_full(const struct offsets *offsets);
+
+/* Adds the next offset; *number is for offsets_settle. False: full, or no memory. */
+bool offsets_add(struct offsets *offsets, int64_t offset, int64_t time_ms, uint64_t *number);
+
+/* Settles an entry, once. */
+void offsets_settle(struct offsets *offsets, uint64_t number);
+
+/* The first offset that has not settled; if all have, the position. */
+int64_t offsets_to_commit(const struct offsets *offsets);
+
+/* The number of entries from the first one that has not settled. */
+size_t offsets_size(const struct offsets *offsets);
+
+/* The time of the first record that has not settled; -1: all have. */
+int64_t offsets_oldest_ms(const struct offsets *offsets);
+
+#endif

@@ -1,0 +1,62 @@
+/* Asks the brokers for the topics' partition counts (receivers/kafka/group.h). */
+#include "lib/base/log.h"
+#include "receivers/kafka/group.h"
+
+#include <stdio.h>
+
+/* Returns a topic's partition count; -1: not known; 0: there is no such topic. */
+static int ask_partitions(rd_kafka_t *client, const char *name, int timeout_ms)
+{
+    const struct rd_kafka_metadata *metadata;
+    rd_kafka_topic_t *topic = rdkafka.topic_new(client, name, NULL);
+    int count = -1;
+    if (!topic)
+        return -1;
+    if (!rdkafka.metadata(client, 0, topic, &metadata, timeout_ms)) {
+        rd_kafka_resp_err_t code = metadata->topic_cnt ? metadata->topics[0].err : 0;
+        if (code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+            count = 0;
+        else if (!code && metadata->topic_cnt)
+            count = metadata->topics[0].partition_cnt;
+        rdkafka.metadata_destroy(metadata);
+    }
+    rdkafka.topic_destroy(topic);
+    return count;
+}
+
+static void set_waiting(struct kafka_group *group, const struct topic_count *missing)
+{
+    char trouble[KAFKA_TROUBLE_SIZE], text[256];
+    kafka_peer_trouble(&group->peer, trouble, sizeof trouble);
+    if (missing->partitions == 0)
+        snprintf(text, sizeof text, "the topic %s does not exist yet", missing->topic);
+    else if (*trouble)
+        snprintf(text, sizeof text, "%s", trouble);
+    else
+        return; /* no answer yet */
+    if (missing->partitions == 0 && strcmp(text, group->trouble) != 0)
+        env_warn(group->self->env, "%s", text);
+    group_set_phase(group, GROUP_WAITING, text);
+}
+
+bool group_check_partitions(struct kafka_group *group, rd_kafka_t *client, int timeout_ms)
+{
+    char text[256];
+    for (size_t i = 0; i < group->topic_count; i++) {
+        group->counts[i].topic = group->topics[i].name;
+        group->counts[i].partitions = ask_partitions(client, group->topics[i].name, timeout_ms);
+        if (group->counts[i].partitions < 0)
+            break; /* nor will the others be */
+    }
+    rdkafka.poll(client, 0); /* calls kafka_peer_error */
+    const struct topic_count *missing = topics_missing(group->counts, group->topic_count);
+    if (!topics_agree(group->counts, group->topic_count, text, sizeof text)) {
+        if (strcmp(text, group->trouble) != 0)
+            env_error(group->self->env, "%s", text);
+        group_set_phase(group, GROUP_DISAGREES, text);
+        return false;
+    }
+    if (missing)
+        set_waiting(group, missing);
+    return !missing;
+}

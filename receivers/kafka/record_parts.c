@@ -1,0 +1,87 @@
+#include "receivers/kafka/record_parts.h"
+
+#include <stdlib.h>
+
+void record_parts_init(struct record_parts *parts, struct budget *budget)
+{
+    *parts = (struct record_parts){.budget = budget};
+}
+
+void record_parts_release(struct record_parts *parts)
+{
+    while (parts->count)
+        record_parts_close(parts, &parts->open[0]);
+}
+
+static struct partial_record *record_parts_find(struct record_parts *parts, uint64_t id)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->open[i].id == id)
+            return &parts->open[i];
+    return NULL;
+}
+
+static struct partial_record *record_parts_open(struct record_parts *parts,
+                                                const struct native_part *part, uint64_t time)
+{
+    struct partial_record *partial = &parts->open[parts->count++];
+    *partial = (struct partial_record){.id = part->id, .count = part->count, .since = time};
+    bytes_init(&partial->value, budget_cap(parts->budget, SIZE_MAX), parts->budget);
+    return partial;
+}
+
+enum record_parts_result record_parts_add(struct record_parts *parts,
+                                          const struct native_part *part, struct view value,
+                                          uint64_t time, struct partial_record **found)
+{
+    struct partial_record *partial = record_parts_find(parts, part->id);
+    if (!partial && (part->number != 1 || parts->count == PARTS_OPEN))
+        return PARTS_STRAY;
+    if (partial && part->number != partial->got + 1)
+        return PARTS_STRAY;
+    if (!partial)
+        partial = record_parts_open(parts, part, time);
+    if (bytes_append_view(&partial->value, value) != BYTES_OK) {
+        if (partial->got == 0)
+            record_parts_close(parts, partial);
+        return PARTS_NO_MEMORY;
+    }
+    partial->last = value.size;
+    partial->got++;
+    *found = partial;
+    return partial->got == partial->count ? PARTS_WHOLE : PARTS_MORE;
+}
+
+void record_parts_undo(struct record_parts *parts, struct partial_record *partial)
+{
+    partial->value.size -= partial->last;
+    if (--partial->got == 0)
+        record_parts_close(parts, partial);
+}
+
+bool partial_record_note(struct partial_record *partial, uint64_t number)
+{
+    uint64_t *numbers =
+        realloc(partial->numbers, (partial->number_count + (size_t)1) * sizeof *numbers);
+    if (!numbers)
+        return false;
+    partial->numbers = numbers;
+    numbers[partial->number_count++] = number;
+    return true;
+}
+
+void record_parts_close(struct record_parts *parts, struct partial_record *partial)
+{
+    bytes_release(&partial->value);
+    free(partial->numbers);
+    *partial = parts->open[--parts->count];
+}
+
+struct partial_record *record_parts_stale(struct record_parts *parts, uint64_t before)
+{
+    struct partial_record *oldest = NULL;
+    for (size_t i = 0; i < parts->count; i++)
+        if (!oldest || parts->open[i].since < oldest->since)
+            oldest = &parts->open[i];
+    return oldest && (parts->count == PARTS_OPEN || oldest->since < before) ? oldest : NULL;
+}

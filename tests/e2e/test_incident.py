@@ -1,0 +1,219 @@
+"""What an operator sees while something is wrong: on the page's API, in `top`, on the metrics page."""
+import collections
+import http.server
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+import requests
+
+import harness
+import test_status
+import uploads
+
+CONFIG = """\
+receivers:
+  otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{http}"}}}}}}
+processors: {{memory_limiter: {{limit_mib: 24}}, correlation: {{hold: 1s}}}}
+exporters:
+  otlp_http:
+    endpoint: "http://user:secret@127.0.0.1:{backend}"
+    retry_on_failure: {{initial_interval: 50ms, max_interval: 200ms}}
+extensions: {{status: {{endpoint: "127.0.0.1:{page}"}}}}
+service:
+  extensions: [status]
+  telemetry: {{metrics: {{readers: [
+    {{pull: {{exporter: {{prometheus: {{host: 127.0.0.1, port: {metrics}}}}}}}}}]}}}}
+  pipelines:
+    traces: {{receivers: [otlp], processors: [memory_limiter, correlation], exporters: [otlp_http]}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def needs_spanlink(bypass):
+    if bypass:
+        pytest.skip("no spanlink")
+
+
+class Backend:
+    """Answers everything with `status`."""
+
+    def __init__(self):
+        self.status = 200
+        backend = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["content-length"] or 0))
+                body = b"{}" if backend.status == 200 else b"tenant unknown"
+                self.send_response(backend.status)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+class Sidecar(harness.Program):
+    def __init__(self, folder):
+        self.backend = Backend()
+        self.http, self.page, self.metrics = (harness.free_port() for _ in range(3))
+        folder.mkdir(parents=True, exist_ok=True)
+        self.config = folder / "config.yaml"
+        self.config.write_text(CONFIG.format(http=self.http, page=self.page, metrics=self.metrics,
+                                             backend=self.backend.port))
+        super().__init__("spanlink", folder, [harness.SPANLINK, "--config", self.config])
+        self.wait_ports(self.http, self.page, self.metrics, seconds=10)
+
+    def get(self, path):
+        answer = requests.get(f"http://127.0.0.1:{self.page}{path}", timeout=10)
+        test_status.check(path, answer)
+        return answer
+
+    def state(self):
+        answer = self.get("/api/pipelines")
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def exporter(self):
+        return next(c for c in self.state()["components"] if c["id"] == "otlp_http")
+
+    def send(self, count=1, service="shop"):
+        start = time.time_ns()
+        body = uploads.trace_request(service, [
+            (os.urandom(16).hex(), os.urandom(8).hex(), start, start + 1000, True)
+            for _ in range(count)])
+        return self.send_raw(body)
+
+    def send_raw(self, body):
+        return requests.post(f"http://127.0.0.1:{self.http}/v1/traces", body, timeout=10,
+                             headers={"Content-Type": "application/x-protobuf"}).status_code
+
+    def top(self):
+        ended = subprocess.run([harness.SPANLINK, "top", "--once", "--endpoint",
+                                f"127.0.0.1:{self.page}"], text=True, capture_output=True, timeout=30)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout.splitlines()
+
+    def row(self, name, kind):
+        """REFUSED and LOST of `top`."""
+        line = next(line for line in self.top() if line.split()[:2] == [name, kind])
+        return [int(word) for word in line.split()[-2:]]
+
+    def scrape(self, accept=None):
+        return requests.get(f"http://127.0.0.1:{self.metrics}/metrics", timeout=10,
+                            headers={"Accept": accept} if accept else {}).content
+
+
+@pytest.fixture
+def sidecar(tmp_path):
+    started = Sidecar(tmp_path)
+    yield started
+    started.backend.status = 200
+    started.stop()
+
+
+def test_a_backend_that_fails_is_shown_until_it_takes_data_again(sidecar):
+    sidecar.backend.status = 503
+    assert sidecar.send() == 200
+    told = harness.wait_for(lambda: sidecar.exporter()["counters"].get("retries", {}).get("spans")
+                            and sidecar.exporter(), 20)["delivery"]
+    assert "HTTP 503 from " in told["error"] and "tenant unknown" in told["error"]
+    assert "secret" not in str(told) and told["urls"][0].endswith("/v1/traces")
+    assert int(told["failing_since_unix_nano"]) <= int(told["failed_unix_nano"]) <= time.time_ns()
+    assert told["oldest_ns"] > 0 and told["succeeded_unix_nano"] is None
+    assert any(line.startswith("! otlp_http: failing since") and "HTTP 503" in line
+               for line in sidecar.top())
+    assert sidecar.row("otlp_http", "exporter") == [0, 0]
+    sidecar.backend.status = 200
+    told = harness.wait_for(lambda: sidecar.exporter()["counters"].get("sent") and
+                            sidecar.exporter(), 20)["delivery"]
+    assert told["failing_since_unix_nano"] is None and told["oldest_ns"] == 0
+    assert not any(line.startswith("!") for line in sidecar.top())
+
+
+def test_what_a_backend_refuses_is_lost_once(sidecar):
+    sidecar.backend.status = 400
+    assert sidecar.send(20) == 200
+    dropped = harness.wait_for(lambda: sidecar.exporter()["counters"].get("dropped", {}).get(
+        "spans", 0) == 20 and sidecar.exporter(), 20)
+    assert [(d["cause"], d["item"], d["count"]) for d in dropped["drops"]] == [
+        ("invalid", "spans", 20)]
+    assert sidecar.row("otlp_http", "exporter") == [0, 20]
+    assert sidecar.row("otlp", "receiver") == [0, 0]
+    assert sidecar.send_raw(b"\xff\xff\xff") == 400
+    assert sidecar.row("otlp", "receiver") == [1, 0]
+
+
+def test_a_configuration_that_was_refused_is_shown_and_counted(sidecar):
+    good = sidecar.config.read_text()
+
+    def failed():
+        return float(next(line for line in sidecar.scrape().decode().splitlines()
+                          if line.startswith('spanlink_reloads{result="failed"}')).split()[-1])
+
+    sidecar.config.write_text("receivers: [\n")
+    sidecar.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: failed() == 1, 20)
+    sidecar.config.rename(sidecar.config.with_suffix(".away"))
+    sidecar.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: failed() == 2, 20)
+    refused = sidecar.state()["refused_reload"]
+    assert "cannot be read" in refused["error"] and int(refused["at_unix_nano"]) <= time.time_ns()
+    assert any(line.startswith("! the configuration of ") and "cannot be read" in line
+               for line in sidecar.top())
+    sidecar.config.write_text(good)
+    sidecar.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: sidecar.state()["refused_reload"] is None, 20)
+
+
+def test_the_page_answers_while_memory_is_short(sidecar):
+    sidecar.backend.status = 503
+    large = uploads.trace_request("n" * 1000, [
+        (os.urandom(16).hex(), os.urandom(8).hex(), 1, 2, True) for _ in range(2000)])
+    refused = 0
+    for _ in range(600):
+        refused += sidecar.send_raw(large) == 503
+        if refused >= 20:
+            break
+    assert refused >= 20
+    for _ in range(10):
+        sidecar.send_raw(large)
+        for path in ("/api/pipelines", "/api/services", "/api/cost", "/api/config"):
+            assert sidecar.get(path).status_code == 200
+    assert sidecar.row("otlp", "receiver")[0] >= 20
+
+
+FORMATS = [None, "application/openmetrics-text;version=1.0.0",
+           "text/plain;version=1.0.0;escaping=allow-utf-8"]
+
+
+def test_names_that_are_not_utf8_do_not_break_the_metrics_page(sidecar):
+    for last in b"\xe9\xe8":
+        body = uploads.trace_request("cafX\"\n\\\0", [
+            (os.urandom(16).hex(), os.urandom(8).hex(), time.time_ns(), time.time_ns(), True)])
+        assert sidecar.send_raw(body.replace(b"cafX", b"caf%c" % last)) == 200
+
+    def count():
+        page = sidecar.scrape().decode()
+        return sum(float(line.split()[-1]) for line in page.splitlines()
+                   if line.startswith("spanlink_spans{") and "caf\ufffd" in line)
+
+    assert harness.wait_for(lambda: count() == 2, 20), sidecar.scrape()
+    for accept in FORMATS:
+        lines = [line.rsplit(" ", 1)[0] for line in sidecar.scrape(accept).decode().split("\n")
+                 if line and not line.startswith("#")]
+        assert [line for line, n in collections.Counter(lines).items() if n > 1] == []
+    for path in ("/api/services", "/api/cost", "/api/traces"):
+        assert "caf\ufffd" in str(sidecar.get(path).content.decode())

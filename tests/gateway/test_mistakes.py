@@ -1,0 +1,143 @@
+"""Configurations that do not fit the brokers, and what `spanlink check` and a gateway say."""
+import subprocess
+import time
+
+import pytest
+import yaml
+
+import credentials
+import gateways
+import harness
+
+
+def check(folder, kafka, side="receivers", signals=("traces",)):
+    """Returns the exit code and what was printed."""
+    out = {"debug": {}} if side == "receivers" else {}
+    source = {} if side == "receivers" else {
+        "otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{harness.free_port()}"}}},
+        "pyroscope": {"endpoint": f"127.0.0.1:{harness.free_port()}"}}
+    sections = {"receivers": dict(source), "exporters": dict(out)}
+    sections[side]["kafka"] = kafka
+    receivers = {what: ["kafka"] if side == "receivers" else
+                 ["pyroscope" if what == "profiles" else "otlp"] for what in signals}
+    used = {name for names in receivers.values() for name in names}
+    sections["receivers"] = {name: each for name, each in sections["receivers"].items()
+                             if name in used}
+    config = folder / "check.yaml"
+    config.write_text(yaml.safe_dump({**sections, "service": {"telemetry": {"metrics": {
+        "level": "none"}}, "pipelines": {what: {
+            "receivers": receivers[what],
+            "exporters": ["kafka" if side == "exporters" else "debug"]} for what in signals}}}))
+    ran = subprocess.run([harness.SPANLINK, "check", "--config", config], capture_output=True,
+                         text=True, timeout=60)
+    # Warnings about the configuration alone, such as a password in cleartext, are of no interest.
+    return ran.returncode, ran.stdout, [line for line in ran.stderr.splitlines()
+                                        if " warn " not in line]
+
+
+def test_a_receiver_that_can_read_is_reported(kafka, tmp_path):
+    topic = kafka.topic("checked", 2)
+    code, out, errors = check(tmp_path, {"brokers": kafka.addresses, "traces": {"topics": [topic]}})
+    assert code == 0 and not errors
+    assert f"receivers.kafka: traces can be read from {kafka.addresses[0]}" in out
+
+
+def test_an_exporter_that_can_write_is_reported(kafka, tmp_path):
+    topic = kafka.topic("writable", 2)
+    code, out, errors = check(tmp_path, {"brokers": kafka.addresses, "traces": {"topic": topic}},
+                              "exporters")
+    assert code == 0 and not errors
+    assert "traces are accepted" in out
+
+
+def test_a_broker_that_is_down_is_reported(tmp_path):
+    code, _, errors = check(tmp_path, {"brokers": ["127.0.0.1:1"]}, "exporters")
+    assert code == 1 and "cannot be reached" in errors[0]
+
+
+@pytest.mark.parametrize("side", ["receivers", "exporters"])
+def test_a_wrong_password_is_one_line(guarded, tmp_path, side):
+    code, _, errors = check(tmp_path, {"brokers": guarded.at("SASL"),
+                                       **credentials.sasl("PLAIN", "wrong")}, side)
+    assert code == 1 and len(errors) == 1
+    assert "refuses the user name or the password" in errors[0]
+
+
+@pytest.mark.parametrize("listener,tls,sentence", [
+    ("TLS", None, "may expect TLS"),
+    ("TLS", {"ca_file": "ca.pem"}, "TLS to"),       # without a client's certificate
+    ("BOTH", {}, "TLS to"),                         # a CA that the system does not know
+    ("SASL", {}, "TLS to")])
+def test_a_mistake_with_tls_is_one_line(guarded, tmp_path, listener, tls, sentence):
+    settings = {"brokers": guarded.at(listener), "traces": {"topics": ["otlp_spans"]}}
+    if tls is not None:
+        settings["tls"] = {key: f"{guarded.pki}/{value}" for key, value in tls.items()}
+    code, _, errors = check(tmp_path, settings)
+    assert code == 1 and len(errors) == 1
+    assert sentence in errors[0]
+
+
+@pytest.mark.parametrize("side,topic", [("receivers", {"topics": ["absent"]}),
+                                        ("exporters", {"topic": "absent"})])
+def test_a_missing_topic_is_one_line(kafka, tmp_path, side, topic):
+    code, _, errors = check(tmp_path, {"brokers": kafka.addresses, "traces": topic}, side)
+    assert code == 1 and len(errors) == 1
+    assert "topic absent does not exist" in errors[0]
+
+
+@pytest.mark.parametrize("side,key,wrap", [("receivers", "topics", lambda name: [name]),
+                                           ("exporters", "topic", str)])
+def test_topics_with_unequal_numbers_of_partitions_are_refused(kafka, tmp_path, side, key, wrap):
+    spans, profiles = f"{side}_three", f"{side}_four"
+    kafka.topic(spans, 3)
+    kafka.topic(profiles, 4)
+    code, _, errors = check(tmp_path, {
+        "brokers": kafka.addresses, "traces": {key: wrap(spans)},
+        "profiles": {key: wrap(profiles), "encoding": "native"}}, side, ("traces", "profiles"))
+    assert code == 1 and len(errors) == 1
+    assert f"topic {spans} has 3 partitions and topic {profiles} has 4" in errors[0]
+
+
+@pytest.mark.parametrize("side,key,wrap", [("receivers", "topics", lambda name: [name]),
+                                           ("exporters", "topic", str)])
+def test_a_topic_with_the_brokers_time_is_warned_of(kafka, tmp_path, side, key, wrap):
+    spans, profiles = f"{side}_appended", f"{side}_created"
+    kafka.topic(spans, 1, message_timestamp_type="LogAppendTime")
+    kafka.topic(profiles, 1)
+    code, out, errors = check(tmp_path, {
+        "brokers": kafka.addresses, "traces": {key: wrap(spans)},
+        "profiles": {key: wrap(profiles), "encoding": "native"}}, side, ("traces", "profiles"))
+    assert code == 0 and not errors
+    assert f"warning: topic {spans} has message.timestamp.type=LogAppendTime" in out
+    assert profiles not in out
+
+
+def test_a_topic_with_another_encoding_is_reported(kafka, producer, backend, tmp_path):
+    topic, dead = kafka.topic("miscoded", 2), kafka.topic("miscoded_dead", 1)
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": kafka.addresses, "group_id": topic, "dead_letter": {"topic": dead},
+        "traces": {"topics": [topic], "encoding": "otlp_json"}}, backend)
+    producer.spans(topic, 1, 40, partitions=2)
+    assert harness.wait_for(lambda: not gateway.ready()[0], 60)
+    _, text = gateway.ready()
+    assert f"records of topic {topic} could not be read as otlp_json" in text
+    assert harness.wait_for(lambda: gateway.metrics()["dead_letters"] == 40, 60)
+    [line] = gateway.lines(f"records of topic {topic} could not be read as otlp_json")
+    assert "is traces.encoding right?" in line
+    assert f"40 of 40 records of topic {topic} could not be read" in gateway.explain()
+    # One that can be read shows that the encoding is right.
+    producer.send(topic, b'{"resourceSpans": []}', partition=0)
+    producer.flush()
+    assert harness.wait_for(lambda: gateway.ready()[0], 60), gateway.ready()
+    assert gateway.stop() == 0
+
+
+def test_a_gateway_says_at_once_that_a_topic_is_missing(kafka, backend, tmp_path):
+    began = time.monotonic()
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": kafka.addresses, "group_id": "missing", "traces": {"topics": ["nowhere"]}},
+        backend, wait=False)
+    assert harness.wait_for(lambda: gateway.lines("topic nowhere does not exist"), 60)
+    print(f"after {time.monotonic() - began:.1f} s")
+    assert "topic nowhere does not exist" in gateway.ready()[1]
+    assert gateway.stop() == 0

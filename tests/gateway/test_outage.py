@@ -1,0 +1,107 @@
+"""The brokers are away while sidecars accept spans and profiles."""
+import contextlib
+import signal
+import time
+
+import pytest
+
+import broker
+import gateways
+import harness
+import sides
+import tier
+
+WINDOWS_BEFORE, WINDOWS_AFTER = 4, 3    # a service's windows are known before the outage
+
+
+@contextlib.contextmanager
+def started(programs):
+    yield programs
+    for program in programs:
+        assert program.stop() == 0
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    made = broker.Cluster(tmp_path / "kafka").start()
+    yield made
+    made.stop()
+
+
+def killed(victim, seconds):
+    victim.kill()
+    time.sleep(seconds)
+    victim.start().wait()
+
+
+def stopped(victim, seconds):
+    victim.program.process.send_signal(signal.SIGSTOP)
+    time.sleep(seconds)
+    victim.program.process.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.takes(100)
+@pytest.mark.parametrize("how,seconds,session,window,hold", [
+    # It outlasts the hold, so links are exact only if the lanes' clocks stand still.
+    (killed, 14, "6s", 4, tier.SHORT_HOLD),
+    pytest.param(killed, 60, "45s", 8, {}, marks=pytest.mark.soak),
+    pytest.param(killed, 60, "6s", 8, {}, marks=pytest.mark.soak),
+    pytest.param(stopped, 60, "45s", 8, {}, marks=pytest.mark.soak)])
+def test_links_are_exact_after_an_outage(cluster, backend, tmp_path, how, seconds, session, window,
+                                         hold):
+    before = WINDOWS_BEFORE * window
+    made = tier.Tier(tmp_path, cluster, "outage", backend, gateways=2,
+                     **{"receivers.kafka.session_timeout": session}, **hold)
+    made.play(before + seconds + WINDOWS_AFTER * window, window=window)
+    time.sleep(before)
+    how(cluster.brokers[0], seconds)
+    made.finish(240)
+
+
+@pytest.mark.takes(20)
+def test_brokers_that_hang_are_logged_and_shown(cluster, backend, tmp_path):
+    name, hung = cluster.topic("silent", 1), cluster.brokers[0].program.process
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": cluster.addresses, "group_id": name, "session_timeout": "45s",
+        "traces": {"topics": [name]}}, backend)
+    with started([gateway]):
+        hung.send_signal(signal.SIGSTOP)
+        assert harness.wait_for(lambda: gateway.lines("the brokers have not answered"), 60)
+        assert gateway.metrics()["silence_seconds"] >= 10
+        hung.send_signal(signal.SIGCONT)
+        assert harness.wait_for(lambda: gateway.metrics()["silence_seconds"] < 5, 60)
+
+
+@pytest.mark.takes(25)
+def test_records_have_the_time_at_which_they_were_accepted(cluster, tmp_path):
+    cluster.topic("dated", 1)
+    sidecar = sides.Sidecar(tmp_path, {"brokers": cluster.addresses, "traces": {"topic": "dated"}})
+    with started([sidecar]):
+        cluster.brokers[0].kill()
+        times = []
+        for number in range(1, 13):     # more than sending_queue.num_consumers
+            began = time.time()
+            assert sidecar.post("traces", gateways.request(number, 1)) == 200
+            times.append((began, time.time()))
+            time.sleep(0.2)
+        cluster.brokers[0].start().wait()
+        records = cluster.records("dated", len(times))
+    # Those of the first requests, all in librdkafka's queue, are in order.
+    assert gateways.read_spans(records[:9]) == list(range(1, 10))
+    records.sort(key=lambda record: gateways.read_spans([record]))
+    for record, (began, answered) in zip(records, times, strict=True):
+        assert began - 0.001 <= record.timestamp / 1000 <= answered
+
+
+@pytest.mark.takes(20)
+def test_a_topic_that_refuses_old_records_gets_them_with_the_time_of_sending(cluster, tmp_path):
+    cluster.topic("strict", 1, message_timestamp_before_max_ms=1000)
+    sidecar = sides.Sidecar(tmp_path, {"brokers": cluster.addresses, "traces": {"topic": "strict"}})
+    with started([sidecar]):
+        cluster.brokers[0].kill()
+        assert sidecar.post("traces", gateways.request(1, 1)) == 200
+        time.sleep(2)
+        cluster.brokers[0].start().wait()
+        [record] = cluster.records("strict", 1)
+        assert time.time() - record.timestamp / 1000 < 30
+        assert sidecar.lines("refuses the time of a record of topic strict")
