@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs missing packages, builds and runs every test. Prints "N passed, N failed" at the end.
-# Usage: ./test.sh [--soak] [unit] [lint] [guard] [arm64] [e2e] [gateway] [browser] [faults]
-#                 [package] [release] [field]
+# Usage: ./test.sh [--soak | --retry] [unit] [lint] [guard] [arm64] [e2e] [gateway] [browser]
+#                 [faults] [package] [release] [field]
 # Without a part, it runs all except release and field. arm64 cross-compiles, runs spanlink and the
 # tests of lib/base and lib/wire under qemu, and makes the .deb. gateway runs Apache Kafka, and
 # installs what that needs (a JDK, Maven).
 # --soak: the end-to-end tests run every language in every mode, the fault tests run many more
 # rounds, the fuzz targets run a minute each, gateway kills, moves and fills for half an hour, and
 # field runs every scenario instead of only the first.
+# --retry: a test that fails runs once more, and a line names it. It counts as passed if it then
+# passes: one of many tests with real processes may fail because the machine was slow.
 set -uo pipefail
 cd "$(dirname "$0")" || exit
 
@@ -17,11 +19,22 @@ failed=0
 logs=build/test-logs
 soak=()
 fuzz_seconds=5
-if [ "${1:-}" = --soak ]; then
-  soak=(--soak)
-  fuzz_seconds=60
-  shift
-fi
+ctest_retry=()
+pytest_retry=()
+browser_tries=1
+case ${1:-} in
+  --soak)
+    soak=(--soak)
+    fuzz_seconds=60
+    shift
+    ;;
+  --retry)
+    ctest_retry=(--repeat until-pass:2)
+    pytest_retry=(--reruns 1 -rR)
+    browser_tries=2
+    shift
+    ;;
+esac
 parts=${*:-lint unit guard arm64 e2e gateway browser faults package}
 
 step() { # name, command...
@@ -44,7 +57,7 @@ build() { # preset, option of cmake --build...
 # Add up what a runner reports: ctest's "N tests failed out of M", pytest's last line.
 ctest_run() { # preset, option of ctest...
   printf '== ctest %s\n' "$1"
-  ctest --preset "$@" -j "$(nproc)" >"$logs/ctest-$1.log" 2>&1
+  ctest --preset "$@" "${ctest_retry[@]}" -j "$(nproc)" >"$logs/ctest-$1.log" 2>&1
   local line bad all
   line=$(grep -E 'tests passed, .* failed out of|tests failed out of' "$logs/ctest-$1.log" | tail -1)
   bad=$(sed -nE 's/.* ([0-9]+) tests failed out of ([0-9]+).*/\1/p' <<<"$line")
@@ -56,6 +69,7 @@ ctest_run() { # preset, option of ctest...
   fi
   passed=$((passed + all - bad))
   failed=$((failed + bad))
+  grep -F '***' "$logs/ctest-$1.log" | sort -u
   [ "$bad" = 0 ] || grep -vE '^ +[0-9]+/[0-9]+ Test .* Passed' "$logs/ctest-$1.log" | tail -n 120
   echo "   $line"
 }
@@ -74,7 +88,8 @@ pytest_run() { # folder, option...
   local log apart=()
   log=$logs/pytest-$(basename "$1").log
   [ "$1" != tests/gateway ] || apart=(alone)
-  "${apart[@]}" build/e2e/venv/bin/python -m pytest "$@" -q -p no:cacheprovider 2>&1 | tee "$log"
+  "${apart[@]}" build/e2e/venv/bin/python -m pytest "$@" "${pytest_retry[@]}" -q \
+    -p no:cacheprovider 2>&1 | tee "$log"
   local line good bad errors
   line=$(grep -E '^=*[ ]?[0-9]+ (passed|failed|error).* in [0-9.]+s' "$log" | tail -1)
   good=$(grep -oE '[0-9]+ passed' <<<"$line" | grep -oE '[0-9]+')
@@ -95,8 +110,11 @@ gateway_run() {
 # What node:test counts: "ℹ pass 12" and "ℹ fail 0".
 browser_run() {
   printf '== browser\n'
-  local good bad
-  tests/browser/run.sh >"$logs/browser.log" 2>&1 || tail -n 60 "$logs/browser.log"
+  local good bad try
+  for ((try = 1; try <= browser_tries; try++)); do
+    tests/browser/run.sh >"$logs/browser.log" 2>&1 && break
+    tail -n 60 "$logs/browser.log"
+  done
   good=$(sed -nE 's/^.* pass ([0-9]+)$/\1/p' "$logs/browser.log" | tail -1)
   bad=$(awk '$2 == "fail" || $2 == "cancelled" { sum += $3 } END { print sum }' "$logs/browser.log")
   [ -n "$good" ] || bad=1

@@ -5,6 +5,7 @@
 #include "lib/base/shown.h"
 #include "lib/net/http/dial_look.h"
 #include "lib/net/http/otlp_http.h"
+#include "lib/net/tls/tls_handshake.h"
 #include "lib/wire/http/status.h"
 #include "lib/wire/proto/text.h"
 
@@ -262,6 +263,21 @@ static void add_own_certificate(const struct dial *dial, const struct http_reply
                       "accepts");
 }
 
+/* A server of TLS 1.3 may end the connection, because of the client certificate or its absence, in a
+ * way that the library below does not tell from others. */
+static void add_closed(const struct dial *dial, struct sentence *out)
+{
+    const struct tls_client_settings *tls = &dial->client->tls;
+    if (!is_tls(dial))
+        return;
+    if (*tls->cert_file || *tls->cert_pem)
+        dial_add(out, "; if the backend verifies client certificates, the certificate in "
+                      "tls.cert_file is not from a CA that the backend accepts");
+    else
+        dial_add(out, "; if the backend requires a client certificate, set tls.cert_file and "
+                      "tls.key_file");
+}
+
 static void add_certificate(const struct dial *dial, const struct http_reply *reply,
                             struct sentence *out)
 {
@@ -270,6 +286,10 @@ static void add_certificate(const struct dial *dial, const struct http_reply *re
     if (strcasestr(reply->error, "requires a certificate") ||
         strcasestr(reply->error, "refused our certificate")) {
         add_own_certificate(dial, reply, out);
+        return;
+    }
+    if (strstr(reply->error, TLS_LEFT)) {
+        add_closed(dial, out);
         return;
     }
     if (other)
@@ -281,16 +301,6 @@ static void add_certificate(const struct dial *dial, const struct http_reply *re
                  *dial->client->tls.ca_file || *dial->client->tls.ca_pem
                      ? ""
                      : ", unless it is one of the system's");
-}
-
-/* A server of TLS 1.3 may end the connection, because it has no client certificate, in a way that
- * the library below does not tell from others. */
-static void add_closed(const struct dial *dial, struct sentence *out)
-{
-    const struct tls_client_settings *tls = &dial->client->tls;
-    if (strncmp(dial->url, "https:", 6) == 0 && !*tls->cert_file && !*tls->cert_pem)
-        dial_add(out, "; if the backend requires a client certificate, set tls.cert_file and "
-                      "tls.key_file");
 }
 
 static void explain_silence(const struct dial *dial, const struct http_reply *reply,
