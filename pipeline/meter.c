@@ -19,7 +19,7 @@ static const char *const cause_words[CAUSE_COUNT] = {
     [CAUSE_INTERNAL] = "internal error", [CAUSE_NO_PIPELINE] = "no pipeline",
     [CAUSE_SLOW] = "too slow",           [CAUSE_ENCODING] = "encoding",
     [CAUSE_TLS] = "TLS failed",          [CAUSE_LOOP] = "came back",
-    [CAUSE_REVOKED] = "revoked",
+    [CAUSE_REVOKED] = "revoked",         [CAUSE_INCOMPLETE] = "incomplete",
 };
 
 const char *cause_name(enum cause cause)

@@ -29,6 +29,7 @@ enum cause {
     CAUSE_TLS,         /* the TLS handshake failed */
     CAUSE_LOOP,        /* the request came from this process */
     CAUSE_REVOKED,     /* another process delivers the data now */
+    CAUSE_INCOMPLETE,  /* the client left before its request was complete */
     CAUSE_COUNT
 };
 

@@ -196,6 +196,7 @@ static const char *error_type(enum cause cause)
         [CAUSE_MEMORY] = "ResourceExhausted",   [CAUSE_UNAVAILABLE] = "Unavailable",
         [CAUSE_SHUTDOWN] = "Shutdown",          [CAUSE_INTERNAL] = "Internal",
         [CAUSE_SLOW] = "DeadlineExceeded",      [CAUSE_REVOKED] = "Aborted",
+        [CAUSE_INCOMPLETE] = "Canceled",
     };
     return words[cause] ? words[cause] : "_OTHER";
 }
@@ -204,7 +205,7 @@ static bool is_permanent(enum cause cause)
 {
     return cause != CAUSE_UNAVAILABLE && cause != CAUSE_SHUTDOWN && cause != CAUSE_REVOKED &&
            cause != CAUSE_SLOW && cause != CAUSE_FULL && cause != CAUSE_MEMORY &&
-           cause != CAUSE_NONE;
+           cause != CAUSE_INCOMPLETE && cause != CAUSE_NONE;
 }
 
 /* Elements that a full queue displaced were never sent. */

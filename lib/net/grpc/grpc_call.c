@@ -336,6 +336,24 @@ void grpc_call_refused(const struct grpc_call *call, const struct outcome *why)
         options->refused(options->ctx, grpc_call_path(call), &call->peer, why);
 }
 
+void grpc_call_left(const struct grpc_call *call)
+{
+    struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_INCOMPLETE,
+                                    "the client left after %llu bytes of its message",
+                                    (unsigned long long)call->received);
+    if (call->state == GRPC_CALL_ARRIVING)
+        grpc_call_refused(call, &why);
+}
+
+void grpc_calls_left(const struct grpc_connection *connection)
+{
+    const struct grpc_call *call;
+    TAILQ_FOREACH(call, &connection->calls, of_connection)
+    {
+        grpc_call_left(call);
+    }
+}
+
 void grpc_call_take_message(struct grpc_call *call, struct bytes *out)
 {
     *out = call->message;

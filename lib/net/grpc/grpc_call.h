@@ -75,6 +75,10 @@ void grpc_auth_handle(struct grpc_call *call);
 /* Reports that the server refuses the call itself; its header must still exist. Any thread. */
 void grpc_call_refused(const struct grpc_call *call, const struct outcome *why);
 
+/* Reports a call whose client leaves before the call's end; nothing for others. */
+void grpc_call_left(const struct grpc_call *call);
+void grpc_calls_left(const struct grpc_connection *connection); /* all of it */
+
 /* grpc_answer.c */
 void grpc_call_submit(struct grpc_call *call); /* after grpc_respond; loop's thread */
 /* Refuse a call that no handler has or will get: fill the response, report it, and submit it. */

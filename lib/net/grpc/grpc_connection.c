@@ -158,6 +158,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
         break;
     case NGHTTP2_RST_STREAM:
         call = call_of(session, frame->hd.stream_id);
+        if (call)
+            grpc_call_left(call);
         if (call && call->state != GRPC_CALL_ANSWERED)
             grpc_connection_offence(connection);
         break;
@@ -494,6 +496,7 @@ static void read_socket(struct grpc_connection *connection)
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (got <= 0) {
+            grpc_calls_left(connection);
             grpc_connection_kill(connection);
             return;
         }

@@ -33,6 +33,7 @@ struct http_connection {
     int fd;
     _Atomic uint64_t mark;     /* start time of the phase, and the phase */
     _Atomic uint64_t received; /* bytes of the body */
+    _Atomic enum http_shut why;
 
     /* Under the table's mutex. */
     uint64_t seen_mark, seen_received; /* at the last check */
@@ -99,6 +100,12 @@ bool http_connection_mark(struct http_connection *connection, enum http_phase ph
     return true;
 }
 
+enum http_shut http_connection_shut(const struct http_connection *connection)
+{
+    bool shut = mark_phase(atomic_load(&connection->mark)) == HTTP_SHUT;
+    return shut ? atomic_load(&connection->why) : HTTP_SHUT_NOT;
+}
+
 bool http_connection_receive(struct http_connection *connection, uint64_t bytes)
 {
     atomic_store_explicit(&connection->received, bytes, memory_order_relaxed);
@@ -118,12 +125,13 @@ static void send_timeout(const struct http_connections *all,
 
 /* Under the mutex. False: the connection has made progress meanwhile. */
 static bool shut_down(struct http_connections *all, struct http_connection *connection,
-                      uint64_t seen, bool late)
+                      uint64_t seen, enum http_shut why)
 {
     enum http_phase phase = mark_phase(seen);
+    atomic_store(&connection->why, why);
     if (!atomic_compare_exchange_strong(&connection->mark, &seen, mark_of(0, HTTP_SHUT)))
         return false;
-    if (late)
+    if (why == HTTP_SHUT_LATE)
         send_timeout(all, connection, phase);
     shutdown(connection->fd, SHUT_RDWR);
     all->shut++;
@@ -163,7 +171,7 @@ static void http_connections_make_room(struct http_connections *all)
 {
     uint64_t seen = 0;
     struct http_connection *victim;
-    while ((victim = oldest(all, &seen)) && !shut_down(all, victim, seen, false)) {
+    while ((victim = oldest(all, &seen)) && !shut_down(all, victim, seen, HTTP_SHUT_FOR_ROOM)) {
     }
 }
 
@@ -311,7 +319,8 @@ static uint64_t visit(struct http_connections *all, struct http_connection *conn
     bool dead = is_dead(connection, mark, now);
     if (mark_phase(mark) == HTTP_SHUT)
         return TIME_NEVER;
-    if ((dead || due <= now) && shut_down(all, connection, mark, !dead))
+    if ((dead || due <= now) &&
+        shut_down(all, connection, mark, dead ? HTTP_SHUT_LEFT : HTTP_SHUT_LATE))
         return TIME_NEVER;
     return connection->watched ? due : http_connections_least(again, due);
 }

@@ -26,6 +26,13 @@ enum http_phase {
     HTTP_SHUT    /* shut down by the server; its thread will read the end of the stream */
 };
 
+enum http_shut {
+    HTTP_SHUT_NOT,
+    HTTP_SHUT_LATE, /* beyond a time limit */
+    HTTP_SHUT_LEFT, /* the client closed it */
+    HTTP_SHUT_FOR_ROOM
+};
+
 struct http_connections_options {
     int listener; /* owned */
     unsigned max;
@@ -68,6 +75,9 @@ void http_connections_remove(struct http_connections *connections,
 /* Sets the phase. Only on the thread that serves the connection. False: the connection was shut
  * down and no response would arrive; the caller abandons the request. */
 bool http_connection_mark(struct http_connection *connection, enum http_phase phase);
+
+/* Why the connection was shut down. Any thread, as long as it has not been removed. */
+enum http_shut http_connection_shut(const struct http_connection *connection);
 
 /* Reports body progress: bytes is the total received since HTTP_BODY was marked. Thread and result
  * as for http_connection_mark. */

@@ -1,6 +1,7 @@
 /* The library's callbacks for one request, from its URI to the end of its response. */
 #include "lib/net/http/http_internal.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -356,25 +357,52 @@ static void one_less(struct http_server *server)
     pthread_mutex_unlock(&server->mutex);
 }
 
-/* Reports a request that the library answered or dropped by itself. */
-static void report_malformed(struct http_request *request)
+/* The library reports a client that left as it reports a malformed body. */
+static bool client_left(struct MHD_Connection *connection)
 {
-    struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_INVALID,
-                                    "the request is malformed or its header is too large");
-    http_request_refused(request, &why);
+    char byte;
+    int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    ssize_t got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN);
+}
+
+/* Why a request ended before its handler had it. */
+static struct outcome why_unfinished(const struct http_request *request,
+                                     struct MHD_Connection *connection)
+{
+    unsigned long long received = request->received;
+    enum http_shut shut = http_connection_shut(request->place);
+    if (request->fault == HTTP_FAULT_MEMORY)
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    if (shut == HTTP_SHUT_LATE)
+        return outcome_of(VERDICT_REJECT, CAUSE_SLOW,
+                          "the request did not arrive in time, only %llu bytes of its body",
+                          received);
+    if (shut == HTTP_SHUT_FOR_ROOM)
+        return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE,
+                          "closed for a new connection, as there are too many");
+    /* The library answered or dropped it by itself. */
+    if (!request->begun || (!shut && !client_left(connection)))
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                          "the request is malformed or its header is too large");
+    return outcome_of(VERDICT_REJECT, CAUSE_INCOMPLETE,
+                      "the client left after %llu bytes of its body", received);
 }
 
 void http_exchange_completed(void *cls, struct MHD_Connection *connection, void **context,
                              enum MHD_RequestTerminationCode how)
 {
-    (void)connection;
     struct http_request *request = *context;
     if (!request)
         return;
     *context = NULL;
-    if (how == MHD_REQUEST_TERMINATED_WITH_ERROR && !request->handed)
-        report_malformed(request);
     http_connection_mark(request->place, HTTP_IDLE);
+    if (!request->handed && how != MHD_REQUEST_TERMINATED_COMPLETED_OK &&
+        how != MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN &&
+        (request->begun || how == MHD_REQUEST_TERMINATED_WITH_ERROR)) {
+        struct outcome why = why_unfinished(request, connection);
+        http_request_refused(request, &why);
+    }
     if (request->begun)
         one_less(cls);
     http_request_unref(request);

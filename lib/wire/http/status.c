@@ -26,6 +26,7 @@ static const struct status_row rejects[CAUSE_COUNT] = {
     [CAUSE_TLS] = {400, GRPC_INTERNAL},
     [CAUSE_LOOP] = {508, GRPC_INTERNAL},
     [CAUSE_REVOKED] = {500, GRPC_INTERNAL},
+    [CAUSE_INCOMPLETE] = {400, GRPC_INTERNAL},
 };
 
 static struct status_row row_of(const struct outcome *outcome)

@@ -226,9 +226,22 @@ START_TEST(what_is_no_http_is_counted)
 }
 END_TEST
 
+static void await_signal(enum admission_transport transport, int signal, enum cause cause,
+                         uint64_t n)
+{
+    while (requests(transport, signal, cause) < n)
+        poll(NULL, 0, 2);
+}
+
 static void await_requests(enum admission_transport transport, enum cause cause, uint64_t n)
 {
-    while (requests(transport, ADMISSION_NO_SIGNAL, cause) < n)
+    await_signal(transport, ADMISSION_NO_SIGNAL, cause, n);
+}
+
+/* A line follows its counter. */
+static void await_line(const char *text)
+{
+    while (captured_with(text) == 0)
         poll(NULL, 0, 2);
 }
 
@@ -245,6 +258,45 @@ static size_t say(const char *port, struct view bytes, char *heard, size_t size)
 
 #define PREFACE VIEW("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
 #define HELLO   VIEW("\x16\x03\x01\0\x7b\1\0\0\x77\x03\x03")
+
+static void send_and_leave(const char *port, struct view bytes)
+{
+    char rest[64];
+    int socket = receiver_connect(port);
+    raw_send_bytes(socket, bytes.data, bytes.size);
+    shutdown(socket, SHUT_WR);
+    while (recv(socket, rest, sizeof rest, 0) > 0) {
+    }
+    close(socket);
+}
+
+/* Header fields of an export: indexed :method and :scheme, then literal :authority, :path and
+ * content-type. */
+#define FIELDS                                                                                     \
+    "\x83\x86\x01\x01"                                                                             \
+    "a\x04\x3b" TRACE_EXPORT "\x0f\x10\x10"                                                        \
+    "application/grpc"
+
+START_TEST(a_client_that_leaves_in_the_middle_of_its_request_is_counted)
+{
+    begin(RECEIVERS());
+    ck_assert_uint_eq(strlen(TRACE_EXPORT), 0x3b);
+    send_and_leave("http", VIEW("POST /v1/traces HTTP/1.1\r\nHost: a\r\n" PROTO
+                                "Content-Length: 100\r\n\r\n0123456789"));
+    await_signal(ADMISSION_HTTP, SIGNAL_TRACES, CAUSE_INCOMPLETE, 1);
+    await_line("otlp: 1 request refused: incomplete: the client left after 10 bytes of its body "
+               "(traces over HTTP");
+    send_and_leave("grpc", VIEW("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
+                                "\0\0\x55\1\4\0\0\0\1" FIELDS "\0\0\x0a\0\0\0\0\0\1"
+                                "\0\0\0\0\x64"
+                                "01234"));
+    await_signal(ADMISSION_GRPC, SIGNAL_TRACES, CAUSE_INCOMPLETE, 1);
+    receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
+    close(receiver_connect("http"));
+    ck_assert_uint_eq(over_http(SIGNAL_TRACES, CAUSE_INCOMPLETE), 1);
+    end();
+}
+END_TEST
 
 START_TEST(grpc_at_the_http_port_is_told_where_it_belongs)
 {
@@ -329,6 +381,7 @@ SUITE_MAIN("refused", a_path_of_pyroscope_is_sent_to_its_receiver,
            refusals_over_grpc_are_counted_by_signal_and_cause,
            a_service_without_a_pipeline_names_its_signal, a_full_queue_is_counted_with_its_items,
            used_up_memory_is_counted, what_is_no_http_is_counted,
+           a_client_that_leaves_in_the_middle_of_its_request_is_counted,
            grpc_at_the_http_port_is_told_where_it_belongs, tls_at_a_cleartext_port_is_told,
            http_1_at_the_grpc_port_is_told_where_it_belongs,
            garbage_for_a_request_line_is_counted_and_a_probe_is_not,
