@@ -87,7 +87,7 @@ play_sample() {
 
 spanlink keeps listening; point an SDK at it (Ctrl-C stops it):
   OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318   (gRPC: http://localhost:4317)
-  PYROSCOPE_SERVER_ADDRESS=http://localhost:4040
+  Pyroscope SDK's server address: http://localhost:4040   (docs/sdks.md: each language)
 All traces and flame graphs: $page
 TEXT
 }
