@@ -12,7 +12,14 @@
 #define TRIM_SOON  (20 * NS_PER_MS) /* if the alternative is to refuse data */
 #define RECENT     NS_PER_S         /* others count as active for this long */
 
-enum { SHARES = 4 };
+#define SETTLE_PAUSE      NS_PER_S
+#define SETTLE_PAUSE_IDLE (5 * NS_PER_S)
+
+enum {
+    SHARES = 4,
+    SLACK_LEAST = 4 << 20, /* bytes for which trimming is worth its cost */
+    SLACK_SECONDS = 4      /* what is given back within so long is needed again soon */
+};
 
 void budget_init(struct budget *budget, size_t limit)
 {
@@ -52,7 +59,16 @@ static void budget_trim(struct budget *budget, uint64_t now, uint64_t pause)
         return;
     heap_trim();
     budget->trimmed = now;
+    budget->given_at_trim = atomic_load_explicit(&budget->given, memory_order_relaxed);
     budget_measure(budget, budget_used(budget));
+}
+
+/* Sets when to measure next. */
+static void budget_note_look(struct budget *budget, size_t used)
+{
+    atomic_store_explicit(&budget->look_at, used + budget->limit / 128, memory_order_relaxed);
+    atomic_store_explicit(&budget->fallen_at, used > budget->limit / 8 ? used / 2 : 0,
+                          memory_order_relaxed);
 }
 
 static void budget_look(struct budget *budget, uint64_t trim_pause)
@@ -64,9 +80,7 @@ static void budget_look(struct budget *budget, uint64_t trim_pause)
     budget->looked = now;
     if (budget_measure(budget, used) > budget->limit / 32)
         budget_trim(budget, now, trim_pause);
-    atomic_store_explicit(&budget->look_at, used + budget->limit / 128, memory_order_relaxed);
-    atomic_store_explicit(&budget->trim_at, used > budget->limit / 8 ? used / 2 : 0,
-                          memory_order_relaxed);
+    budget_note_look(budget, used);
     atomic_flag_clear(&budget->looking);
 }
 
@@ -341,17 +355,13 @@ void budget_force(struct budget *budget, size_t n)
     look_when_grown(budget);
 }
 
+/* Counts what was freed and is still resident; budget_settle returns it to the system. */
 static void look_when_fallen(struct budget *budget, size_t used)
 {
-    uint64_t now = clock_mono(&clock_system);
     if (atomic_flag_test_and_set(&budget->looking))
         return;
-    if (now >= budget->trimmed + TRIM_PAUSE) {
-        budget_trim(budget, now, TRIM_PAUSE);
-        atomic_store_explicit(&budget->look_at, used + budget->limit / 128, memory_order_relaxed);
-        atomic_store_explicit(&budget->trim_at, used > budget->limit / 8 ? used / 2 : 0,
-                              memory_order_relaxed);
-    }
+    budget_measure(budget, used);
+    budget_note_look(budget, used);
     atomic_flag_clear(&budget->looking);
 }
 
@@ -361,9 +371,41 @@ void budget_give(struct budget *budget, size_t n)
         return;
     size_t before = atomic_fetch_sub_explicit(&budget->used, n, memory_order_relaxed);
     assert(before >= n);
+    atomic_fetch_add_explicit(&budget->given, n, memory_order_relaxed);
     end_pledge(budget, before - n);
-    if (n && before - n < atomic_load_explicit(&budget->trim_at, memory_order_relaxed))
+    if (n && before - n < atomic_load_explicit(&budget->fallen_at, memory_order_relaxed))
         look_when_fallen(budget, before - n);
+}
+
+bool budget_has_slack(const struct budget_slack *slack, size_t limit)
+{
+    size_t least = limit / 32 < SLACK_LEAST ? limit / 32 : SLACK_LEAST;
+    return slack->beyond > least && slack->rate < slack->beyond / SLACK_SECONDS &&
+           slack->given >= slack->beyond / 2;
+}
+
+static struct budget_slack slack_of(struct budget *budget, uint64_t now)
+{
+    size_t given = atomic_load_explicit(&budget->given, memory_order_relaxed);
+    uint64_t ms = (now - budget->settled) / NS_PER_MS;
+    struct budget_slack slack = {
+        .beyond = budget_measure(budget, budget_used(budget)),
+        .rate = (size_t)((given - budget->given_at_settle) * UINT64_C(1000) / (ms ? ms : 1)),
+        .given = given - budget->given_at_trim};
+    budget->settled = now;
+    budget->given_at_settle = given;
+    return slack;
+}
+
+uint64_t budget_settle(struct budget *budget, uint64_t mono_ns)
+{
+    if (atomic_flag_test_and_set(&budget->looking))
+        return mono_ns + SETTLE_PAUSE;
+    struct budget_slack slack = slack_of(budget, mono_ns);
+    if (budget_has_slack(&slack, budget->limit))
+        budget_trim(budget, mono_ns, TRIM_PAUSE);
+    atomic_flag_clear(&budget->looking);
+    return mono_ns + (slack.rate > 0 ? SETTLE_PAUSE : SETTLE_PAUSE_IDLE);
 }
 
 size_t budget_share(const struct budget *budget)

@@ -36,13 +36,16 @@ struct budget {
     struct arrival *arriving;  /* lib/base/arrival.h; under the lock */
     _Atomic uint64_t gave_way; /* arrivals that gave way since the start */
 
-    size_t idle;             /* resident bytes when the watch began; 0: not watched */
-    _Atomic size_t beyond;   /* resident bytes beyond idle and what is charged and allocated */
-    _Atomic size_t look_at;  /* measure again once used has risen to this */
-    _Atomic size_t trim_at;  /* return memory to the system once used has fallen to this */
-    _Atomic uint64_t looked; /* when last measured, mono */
-    atomic_flag looking;     /* guards the rest */
-    uint64_t trimmed;
+    size_t idle;              /* resident bytes when the watch began; 0: not watched */
+    _Atomic size_t beyond;    /* resident bytes beyond idle and what is charged and allocated */
+    _Atomic size_t look_at;   /* measure again once used has risen to this */
+    _Atomic size_t fallen_at; /* measure again once used has fallen to this */
+    _Atomic size_t given;     /* bytes given back since the start, modulo SIZE_MAX + 1 */
+    _Atomic uint64_t looked;  /* when last measured, mono */
+    atomic_flag looking;      /* guards the rest */
+    uint64_t trimmed;         /* when free memory was last returned, mono */
+    uint64_t settled;         /* the last budget_settle, mono */
+    size_t given_at_trim, given_at_settle;
 };
 
 void budget_init(struct budget *budget, size_t limit);
@@ -50,6 +53,22 @@ void budget_init(struct budget *budget, size_t limit);
 /* Starts counting resident memory, with the current amount as the baseline. Call once, while the
  * process is idle. Does nothing under a sanitizer, or where the system does not report it. */
 void budget_watch(struct budget *budget);
+
+/* Returns memory to the system that was freed after a burst and that the load no longer needs. For
+ * a thread that does no other work at that moment: it may take milliseconds. Measures the load
+ * since its last call; returns when to call it next, mono. The budget must be watched. */
+uint64_t budget_settle(struct budget *budget, uint64_t mono_ns);
+
+struct budget_slack {
+    size_t beyond; /* resident bytes beyond idle and the charges */
+    size_t given;  /* bytes given back since memory was last returned to the system */
+    size_t rate;   /* bytes given back per second, of late */
+};
+
+/* Pure. Whether much more memory is resident than the load turns over in some seconds, and enough
+ * was given back to make up most of it. Otherwise, returning memory would only cause page faults,
+ * or return the same nothing again. */
+bool budget_has_slack(const struct budget_slack *slack, size_t limit);
 
 /* Charges n bytes for new data. False: no room, nothing is charged. Any thread. A NULL budget has
  * no limit. */

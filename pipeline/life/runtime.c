@@ -221,6 +221,23 @@ static bool open_telemetry(struct runtime *runtime, struct problems *problems)
     return runtime->telemetry;
 }
 
+static uint64_t settle(void *ctx, uint64_t mono_ns)
+{
+    return budget_settle(ctx, mono_ns);
+}
+
+/* From now on, resident memory is measured, and returned to the system after a burst. */
+static void watch_memory(struct runtime *runtime)
+{
+    struct budget *budget = &runtime->budget;
+    budget_watch(budget);
+    if (!budget->idle || !ticker_threaded(runtime->ticker))
+        return;
+    runtime->settling = (struct ticker_entry){.tick = settle, .ctx = budget};
+    ticker_add(runtime->ticker, &runtime->settling);
+    ticker_at(runtime->ticker, &runtime->settling, 0);
+}
+
 bool runtime_start(struct runtime *runtime, struct problems *problems)
 {
     bool prepared = life_runtime_prepare(runtime);
@@ -234,7 +251,7 @@ bool runtime_start(struct runtime *runtime, struct problems *problems)
     }
     log_debug("memory budget: %zu MiB", runtime->budget.limit >> 20);
     runtime->phase = RUNTIME_READY;
-    budget_watch(&runtime->budget);
+    watch_memory(runtime);
     return true;
 }
 

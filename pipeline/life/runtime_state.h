@@ -21,7 +21,8 @@ struct runtime {
     struct graph graph;
     struct gate gate; /* around every request, in front of the graph */
     struct ticker *ticker;
-    struct journal *journal; /* an extension's; NULL: none */
+    struct ticker_entry settling; /* returns memory after a burst */
+    struct journal *journal;      /* an extension's; NULL: none */
     struct replay *replay;
     struct watch watch;
     struct retired retired;

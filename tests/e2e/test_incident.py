@@ -17,7 +17,7 @@ import uploads
 CONFIG = """\
 receivers:
   otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{http}"}}}}}}
-processors: {{memory_limiter: {{limit_mib: 24}}, correlation: {{hold: 1s}}}}
+processors: {{memory_limiter: {{limit_mib: {limit}}}, correlation: {{hold: 1s}}}}
 exporters:
   otlp_http:
     endpoint: "http://user:secret@127.0.0.1:{backend}"
@@ -66,13 +66,13 @@ class Backend:
 
 
 class Sidecar(harness.Program):
-    def __init__(self, folder):
+    def __init__(self, folder, limit=24):
         self.backend = Backend()
         self.http, self.page, self.metrics = (harness.free_port() for _ in range(3))
         folder.mkdir(parents=True, exist_ok=True)
         self.config = folder / "config.yaml"
         self.config.write_text(CONFIG.format(http=self.http, page=self.page, metrics=self.metrics,
-                                             backend=self.backend.port))
+                                             backend=self.backend.port, limit=limit))
         super().__init__("spanlink", folder, [harness.SPANLINK, "--config", self.config])
         self.wait_ports(self.http, self.page, self.metrics, seconds=10)
 
@@ -122,6 +122,22 @@ def sidecar(tmp_path):
     yield started
     started.backend.status = 200
     started.stop()
+
+
+def test_memory_that_a_queue_took_is_returned_once_it_is_empty(tmp_path):
+    """Also if the queue took less than an eighth of the limit."""
+    sidecar = Sidecar(tmp_path, limit=512)
+    sidecar.backend.status = 503
+    start, before = time.time_ns(), test_status.memory(sidecar, "VmRSS")
+    body = uploads.trace_request("shop", [
+        (os.urandom(16).hex(), os.urandom(8).hex(), start, start + 1000, True)
+        for _ in range(1000)])
+    for _ in range((30 << 20) // len(body)):
+        assert sidecar.send_raw(body) == 200
+    assert test_status.memory(sidecar, "VmRSS") > before + (32 << 20)
+    sidecar.backend.status = 200
+    assert harness.wait_for(lambda: test_status.memory(sidecar, "VmRSS") < before + (20 << 20), 60)
+    assert sidecar.stop() == 0
 
 
 def test_a_backend_that_fails_is_shown_until_it_takes_data_again(sidecar):

@@ -1,5 +1,8 @@
 #include "lib/base/budget.h"
 
+#include "lib/base/clock.h"
+#include "lib/base/heap.h"
+
 #include "tests/support/suite.h"
 
 #include <pthread.h>
@@ -190,6 +193,62 @@ START_TEST(a_watched_budget_can_be_filled_and_emptied)
 }
 END_TEST
 
+START_TEST(only_memory_that_the_load_does_not_need_is_slack)
+{
+    enum { MIB = 1 << 20 };
+    const size_t limit = 512 * (size_t)MIB;
+    struct budget_slack slack = {.beyond = 60 * MIB, .given = 60 * MIB, .rate = 0};
+    ck_assert(budget_has_slack(&slack, limit));
+    slack.rate = 14 * MIB; /* it is needed again within some seconds */
+    ck_assert(budget_has_slack(&slack, limit));
+    slack.rate = 16 * MIB;
+    ck_assert(!budget_has_slack(&slack, limit));
+    slack = (struct budget_slack){.beyond = 60 * MIB, .given = 20 * MIB}; /* was not freed */
+    ck_assert(!budget_has_slack(&slack, limit));
+    slack = (struct budget_slack){.beyond = 4 * MIB, .given = 60 * MIB};
+    ck_assert(!budget_has_slack(&slack, limit));
+    ck_assert(budget_has_slack(&slack, 64 * MIB));
+}
+END_TEST
+
+/* Calls as the ticker makes them, on a clock of the test's own. */
+START_TEST(what_a_burst_leaves_is_returned_once_when_it_is_over)
+{
+    enum { PIECE = 4096, PIECES = 8192 };
+    static char *held[PIECES];
+    struct budget budget;
+    budget_init(&budget, 512 << 20);
+    budget.idle = heap_resident();
+    uint64_t now = 1000 * NS_PER_S, due = budget_settle(&budget, now);
+    ck_assert_uint_eq(due, now + 5 * NS_PER_S);
+    for (int i = 0; i < PIECES; i++) {
+        ck_assert(budget_take(&budget, PIECE));
+        held[i] = malloc(PIECE);
+        memset(held[i], 1, PIECE);
+    }
+    now = due;
+    budget_settle(&budget, now);
+    uint64_t trimmed = budget.trimmed;
+    for (int i = 0; i < PIECES - 1; i++) { /* the last one keeps the heap from shrinking */
+        free(held[i]);
+        budget_give(&budget, PIECE);
+    }
+    ck_assert_uint_eq(budget.trimmed, trimmed); /* not by the thread that gives back */
+    now += NS_PER_S / 2;
+    due = budget_settle(&budget, now); /* 64 MiB/s: the load is not over */
+    ck_assert_uint_eq(budget.trimmed, trimmed);
+    ck_assert_uint_eq(due, now + NS_PER_S);
+    now = due;
+    due = budget_settle(&budget, now);
+    ck_assert_uint_eq(budget.trimmed, now);
+    ck_assert_uint_eq(due, now + 5 * NS_PER_S);
+    budget_settle(&budget, due);
+    ck_assert_uint_eq(budget.trimmed, now); /* nothing was given back since */
+    free(held[PIECES - 1]);
+    budget_give(&budget, PIECE);
+}
+END_TEST
+
 START_TEST(no_budget_is_no_limit)
 {
     ck_assert(budget_take(NULL, SIZE_MAX));
@@ -340,5 +399,7 @@ SUITE_MAIN("budget", what_does_not_fit_takes_nothing,
            others_have_room_while_a_large_request_is_worked_on,
            work_above_a_share_leaves_a_share_to_others_who_come,
            a_shortage_of_others_comes_before_more_than_a_share,
-           what_a_thread_takes_at_work_is_charged_once, no_budget_is_no_limit,
+           what_a_thread_takes_at_work_is_charged_once,
+           only_memory_that_the_load_does_not_need_is_slack,
+           what_a_burst_leaves_is_returned_once_when_it_is_over, no_budget_is_no_limit,
            threads_leave_nothing_behind)
