@@ -4,6 +4,7 @@
 #include "lib/base/log.h"
 #include "pipeline/native_record.h"
 
+#include <inttypes.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -378,6 +379,38 @@ void producer_abort(struct producer *producer)
 
 /* ---- probe ---- */
 
+static void warn_of_limit(const struct kafka_exporter *self, const char *topic, int64_t limit,
+                          char *text, size_t size)
+{
+    int64_t most = self->produce.max_message_bytes;
+    if (limit == 0)
+        kafka_add_warning(text, size, KAFKA_LIMIT_UNKNOWN, topic);
+    else if (limit < most)
+        kafka_add_warning(text, size,
+                          "topic %s takes %" PRId64 " bytes at once (max.message.bytes), but "
+                          "producer.max_message_bytes is %" PRId64
+                          ": larger records may be refused, "
+                          "and are then halved; set producer.max_message_bytes to %" PRId64
+                          ", or the topic's max.message.bytes to at least %" PRId64,
+                          topic, limit, most, limit, most);
+}
+
+/* Of a topic that exists: compares it with the settings. */
+static bool probe_topic(struct producer *producer, enum signal signal, int partitions, char *text,
+                        size_t size)
+{
+    struct kafka_exporter *self = producer->self;
+    const char *topic = kafka_topic(self, signal);
+    bool paired = kafka_key_of(self, signal) == KAFKA_KEY_PROCESS;
+    if (paired && !kafka_topic_matches(&self->match, topic, partitions, text, size))
+        return false;
+    struct kafka_topic_config config = kafka_topic_config(producer->client, topic);
+    if (paired && config.append_time)
+        kafka_add_warning(text, size, KAFKA_APPEND_TIME, topic);
+    warn_of_limit(self, topic, config.max_message_bytes, text, size);
+    return true;
+}
+
 bool producer_probe(struct producer *producer, enum signal signal, char *text, size_t size)
 {
     struct kafka_exporter *self = producer->self;
@@ -386,12 +419,7 @@ bool producer_probe(struct producer *producer, enum signal signal, char *text, s
     int partitions = producer->client
                          ? kafka_topic_partitions(producer->client, &self->peer, topic, text, size)
                          : 0;
-    bool good = partitions > 0;
-    if (good && kafka_key_of(self, signal) == KAFKA_KEY_PROCESS) {
-        good = kafka_topic_matches(&self->match, topic, partitions, text, size);
-        if (good && kafka_topic_has_append_time(producer->client, topic))
-            snprintf(text, size, KAFKA_APPEND_TIME, topic);
-    }
+    bool good = partitions > 0 && probe_topic(producer, signal, partitions, text, size);
     pthread_rwlock_unlock(&producer->lock);
     return good;
 }

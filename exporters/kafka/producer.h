@@ -18,9 +18,10 @@ void producer_resize(struct producer *producer);
 /* Ends all sends at once, also later ones. */
 void producer_abort(struct producer *producer);
 
-/* Asks the brokers about the topic of a signal: whether it exists, and, if records of spans and
- * profiles have the key of their process, whether it has as many partitions as the topic of the
- * signal asked about before. False: text says what is wrong; else it is a warning or "". Blocks. */
+/* Asks the brokers about the topic of a signal: whether it exists; if records of spans and profiles
+ * have the key of their process, whether it has as many partitions as the topic of the signal asked
+ * about before; and whether it takes records as large as this exporter sends. text is "" before.
+ * False: text says what is wrong; else it has warnings or is "". Blocks. */
 bool producer_probe(struct producer *producer, enum signal signal, char *text, size_t size);
 
 #endif

@@ -2,7 +2,9 @@
 
 #include "lib/base/clock.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ASK_MS = 500, CONFIG_MS = 2000, REFRESH_MS = 1000 };
@@ -38,11 +40,12 @@ int kafka_topic_partitions(rd_kafka_t *client, struct kafka_peer *peer, const ch
     const struct rd_kafka_metadata *metadata = list_topics(client, peer, text, size);
     if (!metadata)
         return 0;
+    *text = '\0';
     const struct rd_kafka_metadata_topic *found = NULL;
     for (int i = 0; i < metadata->topic_cnt; i++)
         if (strcmp(metadata->topics[i].topic, topic) == 0)
             found = &metadata->topics[i];
-    int partitions = found && !found->err ? found->partition_cnt : 0;
+    int partitions = !found ? KAFKA_TOPIC_ABSENT : found->err ? 0 : found->partition_cnt;
     if (found && found->err)
         snprintf(text, size, "topic %s: %s", topic, rdkafka.err2str(found->err));
     else if (!found)
@@ -54,36 +57,75 @@ int kafka_topic_partitions(rd_kafka_t *client, struct kafka_peer *peer, const ch
     return partitions;
 }
 
-static bool has_append_time(rd_kafka_event_t *event)
+static void read_entry(struct kafka_topic_config *config, const char *name, const char *value)
+{
+    if (strcmp(name, "message.timestamp.type") == 0)
+        config->append_time = strcmp(value, "LogAppendTime") == 0;
+    else if (strcmp(name, "auto.create.topics.enable") == 0)
+        config->auto_create = strcmp(value, "true") == 0;
+    else if (strcmp(name, "max.message.bytes") == 0 || strcmp(name, "message.max.bytes") == 0)
+        config->max_message_bytes = strtoll(value, NULL, 10);
+}
+
+static void read_config(rd_kafka_event_t *event, struct kafka_topic_config *config)
 {
     size_t resources = 0, entries = 0;
     const rd_kafka_DescribeConfigs_result_t *result = rdkafka.event_DescribeConfigs_result(event);
     const rd_kafka_ConfigResource_t **resource =
         result ? rdkafka.DescribeConfigs_result_resources(result, &resources) : NULL;
     if (resources == 0 || rdkafka.ConfigResource_error(resource[0]))
-        return false;
+        return;
     const rd_kafka_ConfigEntry_t **entry = rdkafka.ConfigResource_configs(resource[0], &entries);
     for (size_t i = 0; i < entries; i++) {
         const char *value = rdkafka.ConfigEntry_value(entry[i]);
-        if (value && strcmp(rdkafka.ConfigEntry_name(entry[i]), "message.timestamp.type") == 0)
-            return strcmp(value, "LogAppendTime") == 0;
+        if (value)
+            read_entry(config, rdkafka.ConfigEntry_name(entry[i]), value);
     }
-    return false;
 }
 
-bool kafka_topic_has_append_time(rd_kafka_t *client, const char *topic)
+static struct kafka_topic_config describe(rd_kafka_t *client, rd_kafka_ResourceType_t type,
+                                          const char *name)
 {
+    struct kafka_topic_config config = {0};
     rd_kafka_queue_t *queue = rdkafka.queue_new(client);
-    rd_kafka_ConfigResource_t *resource =
-        rdkafka.ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic);
+    rd_kafka_ConfigResource_t *resource = rdkafka.ConfigResource_new(type, name);
     rdkafka.DescribeConfigs(client, &resource, 1, NULL, queue);
     rd_kafka_event_t *event = rdkafka.queue_poll(queue, CONFIG_MS);
-    bool append = event && has_append_time(event);
-    if (event)
+    if (event) {
+        read_config(event, &config);
         rdkafka.event_destroy(event);
+    }
     rdkafka.ConfigResource_destroy(resource);
     rdkafka.queue_destroy(queue);
-    return append;
+    return config;
+}
+
+struct kafka_topic_config kafka_topic_config(rd_kafka_t *client, const char *topic)
+{
+    return describe(client, RD_KAFKA_RESOURCE_TOPIC, topic);
+}
+
+struct kafka_topic_config kafka_new_topic_config(rd_kafka_t *client)
+{
+    char id[16];
+    int32_t broker = rdkafka.controllerid(client, CONFIG_MS);
+    if (broker < 0)
+        return (struct kafka_topic_config){0};
+    snprintf(id, sizeof id, "%d", broker);
+    return describe(client, RD_KAFKA_RESOURCE_BROKER, id);
+}
+
+void kafka_add_warning(char *text, size_t size, const char *format, ...)
+{
+    va_list list;
+    size_t used = strlen(text);
+    if (used && used + 2 < size) {
+        memcpy(text + used, "; ", 3);
+        used += 2;
+    }
+    va_start(list, format);
+    vsnprintf(text + used, size - used, format, list);
+    va_end(list);
 }
 
 void kafka_topic_refresh(rd_kafka_t *client)

@@ -6,14 +6,31 @@
 
 #include "lib/kafka/kafka_peer.h"
 
-/* Returns the number of partitions of a topic, without creating it. 0: text is a sentence that says
- * why it cannot be used. peer: the client's; it logs nothing from now on. */
+enum { KAFKA_TOPIC_ABSENT = -1 };
+
+/* Returns the number of partitions of a topic, without creating it; text is then "". 0 and
+ * KAFKA_TOPIC_ABSENT: text is a sentence that says why it cannot be used. peer: the client's; it
+ * logs nothing from now on. */
 int kafka_topic_partitions(rd_kafka_t *client, struct kafka_peer *peer, const char *topic,
                            char *text, size_t size);
 
-/* Whether the topic has message.timestamp.type=LogAppendTime; false also if the brokers do not let
- * this user ask. */
-bool kafka_topic_has_append_time(rd_kafka_t *client, const char *topic);
+/* What a topic's configuration says, or for a topic that does not exist, the brokers'. */
+struct kafka_topic_config {
+    bool append_time;          /* message.timestamp.type=LogAppendTime */
+    bool auto_create;          /* of the brokers: a topic that is written to is created */
+    int64_t max_message_bytes; /* of a batch of records; 0: not known */
+};
+
+/* Asks for a topic's configuration. All zero: the brokers did not answer, or do not let this user
+ * ask. */
+struct kafka_topic_config kafka_topic_config(rd_kafka_t *client, const char *topic);
+
+/* Asks a broker for what it would give a new topic; otherwise like kafka_topic_config. */
+struct kafka_topic_config kafka_new_topic_config(rd_kafka_t *client);
+
+/* Appends a sentence to the warnings in text, which is a string. */
+void kafka_add_warning(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Asks for the leaders of the partitions of all topics in use. librdkafka asks them for offsets by
  * those that it knows, and after "not leader for partition" it would keep these until
@@ -36,5 +53,10 @@ bool kafka_topic_matches(struct kafka_topic_match *match, const char *topic, int
     "topic %s has message.timestamp.type=LogAppendTime: spans that were accepted just before an "  \
     "outage of the brokers are not linked to profiles that waited in sidecars; set it to "         \
     "CreateTime"
+
+/* A warning about a topic whose limits cannot be compared: a format with its name. */
+#define KAFKA_LIMIT_UNKNOWN                                                                        \
+    "the max.message.bytes of topic %s is not known: this user may not ask for its configuration " \
+    "(the operation DescribeConfigs)"
 
 #endif

@@ -75,6 +75,7 @@ struct kafka_receiver {
     const struct env *env;
     struct kafka_group *group;
     struct kafka_topic_match match; /* of probes */
+    bool letters_absent;            /* a probe has reported that dead_letter.topic is missing */
 
     /* After the brokers did not answer, lanes stand still at outage_from until outage_until:
      * producers may still have records of that time. Unix ns. */

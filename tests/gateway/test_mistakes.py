@@ -5,6 +5,7 @@ import time
 import pytest
 import yaml
 
+import broker
 import credentials
 import gateways
 import harness
@@ -110,6 +111,59 @@ def test_a_topic_with_the_brokers_time_is_warned_of(kafka, tmp_path, side, key, 
     assert code == 0 and not errors
     assert f"warning: topic {spans} has message.timestamp.type=LogAppendTime" in out
     assert profiles not in out
+
+
+def test_a_missing_dead_letter_topic_is_one_line(kafka, tmp_path):
+    kafka.pair("unparked", 1)
+    code, out, errors = check(tmp_path, {
+        "brokers": kafka.addresses, "dead_letter": {"topic": "nowhere_dead"},
+        "traces": {"topics": ["unparked_spans"]},
+        "profiles": {"topics": ["unparked_profiles"], "encoding": "native"}},
+        "receivers", ("traces", "profiles"))
+    assert code == 1 and len(errors) == 1
+    assert ("receivers.kafka.dead_letter.topic" in errors[0] and "topic nowhere_dead does not exist"
+            in errors[0] and "the brokers do not create topics" in errors[0])
+
+
+def test_a_dead_letter_topic_with_too_low_a_limit_is_warned_of(kafka, tmp_path):
+    topic = kafka.topic("large_records", 1, max_message_bytes=3000000)
+    dead = kafka.topic("small_dead", 1, max_message_bytes=2000000)
+    settings = {"brokers": kafka.addresses, "dead_letter": {"topic": dead},
+                "traces": {"topics": [topic]}}
+    code, out, errors = check(tmp_path, settings)
+    assert code == 0 and not errors
+    assert ("warning: dead_letter.topic small_dead takes 2000000 bytes at once (max.message.bytes),"
+            " but topic large_records takes 3000000" in out)
+    assert "set max.message.bytes of small_dead to at least 3001024" in out
+    settings["dead_letter"] = {"topic": kafka.topic("ample_dead", 1, max_message_bytes=3001024)}
+    code, out, errors = check(tmp_path, settings)
+    assert code == 0 and not errors and "warning" not in out
+
+
+def test_a_topic_with_a_lower_limit_than_the_exporter_is_warned_of(kafka, tmp_path):
+    topic = kafka.topic("lower_limit", 1, max_message_bytes=500000)
+    settings = {"brokers": kafka.addresses, "traces": {"topic": topic}}
+    code, out, errors = check(tmp_path, settings, "exporters")
+    assert code == 0 and not errors
+    assert ("warning: topic lower_limit takes 500000 bytes at once (max.message.bytes), but "
+            "producer.max_message_bytes is 1000000" in out)
+    settings["producer"] = {"max_message_bytes": 500000}
+    code, out, errors = check(tmp_path, settings, "exporters")
+    assert code == 0 and not errors and "warning" not in out
+
+
+def test_brokers_that_create_topics_create_that_of_dead_letters(tmp_path):
+    cluster = broker.Cluster(tmp_path / "creating", auto=True).start()
+    try:
+        topic = cluster.topic("read", 1, max_message_bytes=3000000)
+        code, out, errors = check(tmp_path, {
+            "brokers": cluster.addresses, "dead_letter": {"topic": "later_dead"},
+            "traces": {"topics": [topic]}})
+        assert code == 0 and not errors
+        assert "dead_letter.topic later_dead does not exist yet; the brokers create it" in out
+        assert "set max.message.bytes of later_dead to at least 3001024" in out
+    finally:
+        cluster.stop()
 
 
 def test_a_topic_with_another_encoding_is_reported(kafka, producer, backend, tmp_path):
