@@ -1,6 +1,6 @@
 /* Starts and ends lanes when the group assigns and revokes partitions (receivers/kafka/group.h). */
 #include "lib/base/log.h"
-#include "receivers/kafka/group.h"
+#include "receivers/kafka/expired.h"
 #include "receivers/kafka/start_offsets.h"
 
 #include <stdio.h>
@@ -128,20 +128,12 @@ static struct start_request request_of(const struct kafka_group *group)
                                   .now = clock_wall(group->self->env->clock)};
 }
 
-static void report_expired(const struct kafka_group *group,
-                           const rd_kafka_topic_partition_list_t *list,
+static void report_expired(struct kafka_group *group, const rd_kafka_topic_partition_list_t *list,
                            const struct feed_start *starts)
 {
-    for (int i = 0; i < list->cnt; i++) {
-        if (!starts[i].expired)
-            continue;
-        atomic_fetch_add(&group->self->expired, (uint64_t)starts[i].expired);
-        env_error(
-            group->self->env,
-            "%lld records of %s, partition %d, were lost: the broker deleted them before they "
-            "were read; give the topic a longer retention",
-            (long long)starts[i].expired, list->elems[i].topic, list->elems[i].partition);
-    }
+    for (int i = 0; i < list->cnt; i++)
+        group_add_expired(group, list->elems[i].topic, list->elems[i].partition, starts[i].expired,
+                          starts[i].deliver_from);
 }
 
 static void set_signals(const struct kafka_group *group,
@@ -330,6 +322,7 @@ static void rewind_reader(struct kafka_group *group, size_t i)
         group->readers[i] = group->readers[--group->reader_count];
         pthread_mutex_unlock(&group->lock);
         atomic_store(&reader->lease, 0);
+        report_expired(group, list, starts);
         open_readers(group, list, starts);
         atomic_fetch_add(&group->self->rewinds, 1);
         env_warn(group->self->env,

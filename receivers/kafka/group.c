@@ -2,6 +2,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
+#include "receivers/kafka/expired.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,7 @@ static void group_serve(struct kafka_group *group)
         group->ask_at = now + ASK_NS;
         group_ask_ends(group);
         group_count_unreadable(group, now);
+        group_look_for_expired(group, now);
         group_rewind(group);
     }
     if (now >= group->commit_at) {
@@ -353,6 +355,8 @@ void group_close(struct kafka_group *group)
     pthread_cond_destroy(&group->changed);
     free(group->workers);
     free(group->readers);
+    for (size_t i = 0; i < group->topic_count; i++)
+        free(group->topics[i].expired);
     free(group->topics);
     free(group->counts);
     free(group);

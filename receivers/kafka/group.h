@@ -17,11 +17,13 @@ struct group_topic {
     enum signal signal;
 
     /* written by the group's thread, under the group's lock */
-    uint64_t records, unreadable; /* since the start */
-    uint64_t in_a_row;            /* unreadable ones since the last readable one */
-    struct unreadable_count said; /* the counts that were logged last */
-    uint64_t say_at;              /* mono */
-    char why[192];                /* why the first one since then could not be read */
+    uint64_t records, unreadable;  /* since the start */
+    uint64_t in_a_row;             /* unreadable ones since the last readable one */
+    struct unreadable_count said;  /* the counts that were logged last */
+    uint64_t say_at;               /* mono */
+    char why[192];                 /* why the first one since then could not be read */
+    struct expired_count *expired; /* expired.h; by partition */
+    size_t expired_size;
 };
 
 /* How long a poll of the consumer takes at most, without its callbacks. */

@@ -88,7 +88,6 @@ struct kafka_receiver {
     _Atomic uint64_t commit_failures;
     _Atomic uint64_t pauses;
     _Atomic uint64_t replayed; /* records read again for their ids */
-    _Atomic uint64_t expired;  /* records that the broker deleted before they were read */
     _Atomic uint64_t skipped;  /* records read again whose delivery is known */
     _Atomic uint64_t poisoned;
     _Atomic uint64_t dead_letters;

@@ -22,6 +22,7 @@ static bool feed_open(struct reader *reader, struct feed *feed, struct feed_star
                       .signal = start->signal,
                       .joint = start->signal == SIGNAL_TRACES || start->signal == SIGNAL_PROFILES,
                       .queue = start->queue,
+                      .popped = start->from,
                       .behind = start->from,
                       .deliver_from = start->deliver_from,
                       .commit_metadata = start->commit_metadata,
@@ -223,6 +224,23 @@ static void feed_event(struct feed *feed, const rd_kafka_message_t *message)
     }
 }
 
+/* Notes offsets that were skipped: retention may have deleted them. */
+static void feed_note_gap(struct feed *feed, const rd_kafka_message_t *message)
+{
+    int64_t from = feed->popped > feed->deliver_from ? feed->popped : feed->deliver_from;
+    int64_t size = message->offset - from;
+    if (message->err && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
+        return;
+    if (size > 0) {
+        pthread_mutex_lock(&feed->reader->lock);
+        if (size > feed->gap.to - feed->gap.from)
+            feed->gap = (struct feed_gap){from, message->offset};
+        pthread_mutex_unlock(&feed->reader->lock);
+    }
+    int64_t next = message->offset + !message->err;
+    feed->popped = next > feed->popped ? next : feed->popped;
+}
+
 static void feed_fill(struct feed *feed)
 {
     if (feed->head < feed->head_count || !feed->queue)
@@ -230,6 +248,8 @@ static void feed_fill(struct feed *feed)
     ssize_t got = rdkafka.consume_batch_queue(feed->queue, 0, feed->heads, FEED_HEADS);
     feed->head = 0;
     feed->head_count = got > 0 ? (size_t)got : 0;
+    for (size_t i = 0; i < feed->head_count; i++)
+        feed_note_gap(feed, feed->heads[i]);
     feed_read_timestamps(feed);
 }
 

@@ -18,6 +18,11 @@ enum { FEED_HEADS = 32 };
 
 struct in_flight;
 
+/* Offsets that a partition had no records for when it was read. */
+struct feed_gap {
+    int64_t from, to; /* without `to` */
+};
+
 struct feed {
     struct reader *reader;
     char *topic;
@@ -34,6 +39,7 @@ struct feed {
     struct record_parts parts; /* of records that came in parts */
     _Atomic uint64_t reached;  /* unix ns up to which the partition was read */
     uint64_t dated;       /* time of the head for the lane; outside outages the same as reached */
+    int64_t popped;       /* offset after the last record that was popped */
     int64_t behind;       /* offset after the last record that was read */
     int64_t deliver_from; /* records before it were delivered, so they are read only for span ids */
     struct commit_metadata commit_metadata; /* which of the later records were delivered */
@@ -53,6 +59,7 @@ struct feed {
     int64_t committed;          /* last; -1: nothing yet */
     uint64_t committed_settled; /* offsets.settled at that commit */
     int64_t committed_ms;       /* the log's time at that commit */
+    struct feed_gap gap;        /* the largest one that is not explained yet (expired.c) */
 };
 
 struct reader {

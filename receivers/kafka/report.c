@@ -1,5 +1,5 @@
 /* Metrics and explain lines of the kafka receiver (receivers/kafka/kafka.h). */
-#include "receivers/kafka/group.h"
+#include "receivers/kafka/expired.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
  * many series. */
 enum { LANES_SHOWN = 64 };
 
-enum { LAG, UNREAD, AGE, LANES, PAUSED, READY, SILENCE };
+enum { LAG, UNREAD, AGE, LANES, PAUSED, READY, SILENCE, EXPIRED };
 
 const struct metric kafka_receiver_metrics[] = {
     [LAG] = METRIC_ROW("spanlink_kafka_lag", METRIC_GAUGE, METRIC_BASIC, "{records}",
@@ -27,6 +27,10 @@ const struct metric kafka_receiver_metrics[] = {
                          "Whether the group has assigned partitions to this member."),
     [SILENCE] = METRIC_ROW("spanlink_kafka_silence_seconds", METRIC_GAUGE, METRIC_BASIC, "s",
                            "Time since the brokers last answered; they are asked each second."),
+    [EXPIRED] =
+        METRIC_ROW("spanlink_kafka_expired_records", METRIC_COUNTER, METRIC_BASIC, "{records}",
+                   "Records that the broker deleted before they were read, by topic and "
+                   "partition; partitions beyond 64 are added up as partition=\"other\"."),
     METRIC_FIELD(struct kafka_receiver, rebalances, "spanlink_kafka_rebalances", METRIC_COUNTER,
                  METRIC_BASIC, "{rebalances}", "Assignments by the consumer group."),
     METRIC_FIELD(struct kafka_receiver, commits, "spanlink_kafka_commits", METRIC_COUNTER,
@@ -39,9 +43,6 @@ const struct metric kafka_receiver_metrics[] = {
                  METRIC_COUNTER, METRIC_BASIC, "{records}", "Records that could not be read."),
     METRIC_FIELD(struct kafka_receiver, dead_letters, "spanlink_kafka_dead_letters", METRIC_COUNTER,
                  METRIC_BASIC, "{records}", "Of these, those written to the dead-letter topic."),
-    METRIC_FIELD(struct kafka_receiver, expired, "spanlink_kafka_expired_records", METRIC_COUNTER,
-                 METRIC_BASIC, "{records}",
-                 "Records that the broker deleted before they were read, found at an assignment."),
     METRIC_FIELD(struct kafka_receiver, replayed, "spanlink_kafka_replayed_records", METRIC_COUNTER,
                  METRIC_NORMAL, "{records}",
                  "Profiles that were read again for their span ids alone."),
@@ -114,6 +115,28 @@ static void add_lags(struct metrics *metrics, const struct kafka_group *group, c
             add_lag(metrics, lane, (enum signal)s, lags[s]);
 }
 
+static void add_expired(struct metrics *metrics, const char *topic, const char *partition,
+                        uint64_t records)
+{
+    metrics_add(metrics, &kafka_receiver_metrics[EXPIRED], (double)records,
+                METRIC_LABELS({"topic", view_of(topic)}, {"partition", view_of(partition)}));
+}
+
+static void measure_expired(struct metrics *metrics, const struct group_topic *topic)
+{
+    uint64_t other = 0;
+    for (size_t p = 0; p < topic->expired_size; p++) {
+        char partition[24];
+        snprintf(partition, sizeof partition, "%zu", p);
+        if (p >= LANES_SHOWN)
+            other += topic->expired[p].records;
+        else if (topic->expired[p].assigned)
+            add_expired(metrics, topic->name, partition, topic->expired[p].records);
+    }
+    add_expired(metrics, topic->name, "other",
+                other); /* always: the metric exists from the start */
+}
+
 void kafka_receiver_measure(void *instance, struct metrics *metrics)
 {
     const struct kafka_receiver *self = instance;
@@ -144,6 +167,8 @@ void kafka_receiver_measure(void *instance, struct metrics *metrics)
     metrics_add(metrics, &kafka_receiver_metrics[READY], group->phase == GROUP_ASSIGNED, NO_LABELS);
     metrics_add(metrics, &kafka_receiver_metrics[SILENCE], (double)group_silence(group) / 1e9,
                 NO_LABELS);
+    for (size_t t = 0; t < group->topic_count; t++)
+        measure_expired(metrics, &group->topics[t]);
     pthread_mutex_unlock(&group->lock);
 }
 
@@ -181,6 +206,7 @@ void kafka_receiver_explain(void *instance, struct bytes *out)
                  " unreadable records (%" PRIu64 " dead letters)\n",
                  self->rebalances, self->commits, self->pauses, self->poisoned, self->dead_letters);
     group_explain_unreadable(group, out);
+    group_explain_expired(group, out);
     for (size_t i = 0; i < group->reader_count && i < LANES_SHOWN; i++)
         explain_reader(id, group->readers[i], now, out);
     pthread_mutex_unlock(&group->lock);

@@ -144,11 +144,14 @@ class Gateway(harness.Program):
         except requests.RequestException as why:
             return False, str(why)
 
+    def page(self):
+        """The metrics page."""
+        return requests.get(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=30).text
+
     def metrics(self):
         """Sums over all labels."""
         found = {}
-        text = requests.get(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=30).text
-        for line in text.splitlines():
+        for line in self.page().splitlines():
             if not line.startswith("#"):
                 name, value = line.rsplit(" ", 1)
                 name = name.partition("{")[0].removeprefix("spanlink_kafka_")

@@ -370,6 +370,49 @@ def test_records_that_the_broker_deleted_unread_are_counted_as_lost(
     assert gateway.stop() == 0
 
 
+def test_records_that_expire_while_a_lane_is_behind_are_counted_as_lost(
+        kafka, producer, backend, tmp_path):
+    name, other = kafka.topic("overtaken", 2), kafka.topic("kept", 2)
+    backend.status = 503
+    gateway = gateways.Gateway(
+        tmp_path, reads(kafka, name, traces={"topics": [name, other]},
+                        max_partition_fetch_size=65536),
+        backend, exporter={"sending_queue": {"queue_size": 3}})
+    producer.spans(name, 1000, 100, each=1000, partitions=1)    # records of about 50 kB
+    assert harness.wait_for(lambda: gateway.metrics()["lanes_paused"] == 1, 60), gateway.explain()
+    kafka.delete_before(name, 0, 60)
+    backend.status = 200
+    last = range(100_000, 101_000)
+    assert harness.wait_for(lambda: backend.has(last), 60), gateway.explain()
+    expired = 100 - len(backend.spans) // 1000
+    assert 30 < expired <= 60
+    assert harness.wait_for(lambda: gateway.metrics()["expired_records"] == expired, 60)
+    assert f'topic="{name}",partition="0"}} {expired}\n' in gateway.page()
+    sentence = f"{expired} records of {name}, partition 0, were lost: the broker deleted them"
+    assert sentence in gateway.explain()
+    [line] = gateway.lines("were lost")
+    assert sentence in line and "offset 59" in line and "longer retention" in line
+    assert gateway.stop() == 0
+
+
+def test_offsets_of_an_aborted_transaction_are_not_counted_as_lost(kafka, backend, tmp_path):
+    import confluent_kafka
+    name = kafka.topic("transactions", 1)
+    gateway = gateways.Gateway(tmp_path, reads(kafka, name), backend)
+    writer = confluent_kafka.Producer(kafka.client(**{"transactional.id": name}))
+    writer.init_transactions(60)
+    for first, end in ((1, writer.commit_transaction), (11, writer.abort_transaction),
+                       (21, writer.commit_transaction)):
+        writer.begin_transaction()
+        for number in range(first, first + 10):
+            writer.produce(name, gateways.request(number, 1))
+        end(60)
+    assert harness.wait_for(lambda: backend.has(range(21, 31)), 60), gateway.explain()
+    assert harness.wait_for(lambda: gateway.metrics()["lag"] == 0, 60), gateway.explain()
+    assert not backend.has([11]) and gateway.metrics()["expired_records"] == 0
+    assert gateway.stop() == 0
+
+
 def test_held_spans_of_a_stopped_member_are_delivered_by_the_next_one(kafka, backend, tmp_path):
     name = "handed_over"
     sidecar, both = pair(kafka, name, tmp_path)
