@@ -1,5 +1,6 @@
 #include "exporters/kafka/producer.h"
 
+#include "exporters/kafka/partition_counts.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "pipeline/native_record.h"
@@ -30,7 +31,8 @@ struct producer {
     struct kafka_exporter *self;
     pthread_rwlock_t lock; /* guards client; a send holds it for reading */
     rd_kafka_t *client;
-    pthread_t thread; /* serves the client's callbacks */
+    pthread_t thread;               /* serves the client's callbacks */
+    struct partition_counts counts; /* that thread's */
     bool started;
     _Atomic bool stopping;
     _Atomic bool aborted;
@@ -68,8 +70,11 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
 {
     const struct kafka_exporter *self = ((struct kafka_peer *)opaque)->owner;
     (void)client;
-    if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
+    if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        const struct record *record = message->_private;
         kafka_peer_works(opaque);
+        partition_counts_note(&self->producer->counts, record->batch->signal);
+    }
     land(message->_private, result_of(self->producer, message->err));
 }
 
@@ -98,6 +103,7 @@ static void *serve(void *ctx)
         if (atomic_load(&producer->aborted))
             purge(producer->client);
         look_for_new_files(producer);
+        partition_counts_look(&producer->counts, producer->self, producer->client);
     }
     return NULL;
 }

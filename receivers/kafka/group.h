@@ -5,7 +5,7 @@
 #ifndef RECEIVERS_KAFKA_GROUP_H
 #define RECEIVERS_KAFKA_GROUP_H
 
-#include "receivers/kafka/topics.h"
+#include "lib/kafka/topics.h"
 #include "receivers/kafka/worker.h"
 
 struct unreadable_count {
@@ -51,6 +51,8 @@ struct kafka_group {
     size_t worker_count;
     size_t prefetch;           /* bytes that librdkafka may prefetch of a partition */
     size_t charged;            /* to the budget, for that */
+    size_t said_prefetch;      /* the value that was logged; 0: none */
+    bool said_answer;          /* that answers are smaller than configured */
     _Atomic uint64_t answered; /* when the brokers last knew all that they were asked, mono */
     uint64_t answered_wall;    /* the same, unix ns; at first the start */
     bool silence_logged;

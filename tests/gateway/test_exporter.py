@@ -278,3 +278,21 @@ def test_a_broker_that_is_down_is_one_line_a_minute(tmp_path):
         sidecar = sides.Sidecar(tmp_path, {"brokers": [f"127.0.0.1:{nobody.getsockname()[1]}"]})
         line = refusal(sidecar, "cannot be reached")
     assert "Connection refused" in line and " warn " in line
+
+
+def test_topics_that_differ_in_partitions_are_told_of_once(kafka, tmp_path):
+    kafka.topic("three_spans", 3)
+    kafka.topic("four_profiles_out", 4)
+    sidecar = sides.Sidecar(tmp_path, {
+        "brokers": kafka.addresses, "metadata": {"refresh_interval": "1s"},
+        "traces": {"topic": "three_spans"},
+        "profiles": {"topic": "four_profiles_out", "encoding": "native"}}, ("traces", "profiles"))
+    assert sidecar.post("traces", spans("shop", 1, 5).SerializeToString()) == 200
+    assert sidecar.upload("name=shop&format=folded", b"main;work 3\n") == 200
+    sentence = "three_spans has 3, four_profiles_out has 4 partitions"
+    assert harness.wait_for(lambda: sidecar.lines(" warn ", sentence), 60), sidecar.tail()
+    kafka.grow("three_spans", 4)
+    raised = "topic three_spans has 4 partitions now, 3 before: keys move to other partitions"
+    assert harness.wait_for(lambda: sidecar.lines(raised), 60), sidecar.tail()
+    assert len(sidecar.lines("partitions")) == 2, sidecar.tail()
+    assert sidecar.stop() == 0
