@@ -1,7 +1,9 @@
 /* The clients of a group (receivers/kafka/group.h). */
 #include "lib/base/heap.h"
+#include "lib/base/log.h"
 #include "receivers/kafka/group.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum {
@@ -22,16 +24,46 @@ rd_kafka_t *group_asking_client(struct kafka_group *group, char *error, size_t e
     return conf ? kafka_client_new(RD_KAFKA_CONSUMER, conf, error, error_size) : NULL;
 }
 
+static size_t count_partitions(const struct kafka_group *group)
+{
+    size_t partitions = 0;
+    for (size_t i = 0; i < group->topic_count; i++)
+        partitions += (size_t)(group->counts[i].partitions > 0 ? group->counts[i].partitions : 0);
+    return partitions;
+}
+
 /* This member may be assigned every partition of the topics. */
 static size_t prefetch_of(const struct kafka_group *group)
 {
-    size_t partitions = 1, most = (size_t)group->self->max_partition_fetch_size;
-    for (size_t i = 0; i < group->topic_count; i++)
-        partitions += (size_t)(group->counts[i].partitions > 0 ? group->counts[i].partitions : 0);
+    size_t partitions = count_partitions(group) + 1;
+    size_t most = (size_t)group->self->max_partition_fetch_size;
     size_t limit = group->self->env->budget ? group->self->env->budget->limit : 0;
     size_t share = limit ? limit / BUDGET_SHARE / partitions / 2 : most;
     share = share < most ? share : most;
     return share > PREFETCH_MIN ? share : PREFETCH_MIN;
+}
+
+/* Logs once that less than configured is fetched, since the memory limit is low. */
+static void say_limits(struct kafka_group *group, int64_t answer, int64_t wanted)
+{
+    const struct kafka_receiver *self = group->self;
+    size_t limit = self->env->budget ? self->env->budget->limit : 0;
+    if (answer < wanted && !group->said_answer)
+        env_info(self->env,
+                 "a broker's answer has at most %" PRId64 " bytes instead of %" PRId64
+                 " (max_fetch_size), which would exceed an eighth of the memory limit of %zu MiB",
+                 answer, wanted, limit >> 20);
+    group->said_answer |= answer < wanted;
+    if (group->prefetch >= (size_t)self->max_partition_fetch_size ||
+        group->prefetch == group->said_prefetch)
+        return;
+    env_info(self->env,
+             "at most %zu bytes of each of the %zu partitions are fetched ahead instead of %" PRId64
+             " (max_partition_fetch_size): if this member has all of them, that takes %zu MiB of "
+             "the memory limit of %zu MiB",
+             group->prefetch, count_partitions(group), self->max_partition_fetch_size,
+             count_partitions(group) * group->prefetch * 2 >> 20, limit >> 20);
+    group->said_prefetch = group->prefetch;
 }
 
 static void set_fetch(struct kafka_group *group, rd_kafka_conf_t *conf, char *error, size_t size)
@@ -42,6 +74,7 @@ static void set_fetch(struct kafka_group *group, rd_kafka_conf_t *conf, char *er
     answer = limit && limit < answer ? limit : answer;
     answer = answer > FETCH_LEAST ? answer : FETCH_LEAST;
     group->prefetch = prefetch_of(group);
+    say_limits(group, answer, self->max_fetch_size ? self->max_fetch_size : FETCH_DEFAULT);
     kafka_conf_set_int(conf, "fetch.min.bytes", self->min_fetch_size, error, size);
     kafka_conf_set_int(conf, "message.max.bytes", FETCH_MESSAGE, error, size);
     kafka_conf_set_int(conf, "fetch.max.bytes", answer, error, size);

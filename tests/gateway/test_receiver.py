@@ -302,6 +302,19 @@ def test_partitions_may_be_added_while_it_runs(kafka, producer, backend, tmp_pat
     assert harness.wait_for(lambda: gateway.metrics()["lanes"] == 4, 60), gateway.explain()
     numbers = producer.spans(name, 1, 20)
     assert harness.wait_for(lambda: backend.has(numbers), 60)
+    assert len(gateway.lines("topic grown has 4 partitions now, 2 before")) == 1
+    assert gateway.stop() == 0
+
+
+def test_a_memory_limit_that_lowers_what_is_fetched_ahead_is_told_of(kafka, backend, tmp_path):
+    name = kafka.topic("narrow", 12)
+    gateway = gateways.Gateway(tmp_path, reads(kafka, name, max_fetch_size=50_000_000), backend,
+                               processors={"memory_limiter": {"limit_mib": 64}})
+    [line] = gateway.lines("are fetched ahead instead of 1048576 (max_partition_fetch_size)")
+    assert " at most 322638 bytes of each of the 12 partitions" in line
+    assert "takes 7 MiB of the memory limit of 64 MiB" in line
+    [line] = gateway.lines("(max_fetch_size), which would exceed an eighth")
+    assert "at most 8388608 bytes instead of 50000000" in line
     assert gateway.stop() == 0
 
 
