@@ -301,14 +301,16 @@ static void client_again(struct producer *producer)
         env_error(producer->self->env, "%s", text);
 }
 
-/* Replaces a client that failed for good, that could not be started, or that is outdated. */
+/* Replaces a client that failed for good, that could not be started, or that is outdated. That the
+ * user may not write is said by kafka_peer_error or the outcome, not again at each attempt. */
 static void replace_client(struct producer *producer)
 {
     char text[256];
     pthread_rwlock_wrlock(&producer->lock);
-    bool fatal = producer->client && rdkafka.fatal_error(producer->client, text, sizeof text);
+    rd_kafka_resp_err_t fatal =
+        producer->client ? rdkafka.fatal_error(producer->client, text, sizeof text) : 0;
     bool outdated = atomic_load(&producer->outdated);
-    if (fatal)
+    if (fatal && fatal != RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
         env_warn(producer->self->env, "starting a new producer after: %s", text);
     else if (outdated)
         env_info(producer->self->env, "starting a new producer with the new TLS files");

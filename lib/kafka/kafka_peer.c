@@ -10,6 +10,10 @@
 
 #define UNREACHABLE_EVERY_NS (60 * NS_PER_S)
 
+/* What an idempotent producer without any right to write is told. */
+#define KAFKA_MAY_NOT_WRITE                                                                        \
+    "this user may write to no topic: it needs the operation Write on those of the exporter"
+
 void kafka_peer_init(struct kafka_peer *peer, const char *id, void *owner)
 {
     *peer = (struct kafka_peer){.id = id, .owner = owner};
@@ -93,6 +97,9 @@ enum cause kafka_complaint(rd_kafka_resp_err_t code, const char *reason, char *o
             snprintf(out, size, "%s%.*s refuses the user name or the password of auth.sasl", before,
                      VIEW_ARG(broker));
         return CAUSE_AUTH;
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+        snprintf(out, size, KAFKA_MAY_NOT_WRITE);
+        return CAUSE_FORBIDDEN;
     case RD_KAFKA_RESP_ERR__SSL:
         text = before_advice(text);
         snprintf(out, size, "TLS to %s%.*s failed: %.*s", before, VIEW_ARG(broker),
@@ -161,7 +168,7 @@ void kafka_peer_error(rd_kafka_t *client, int code, const char *reason, void *op
     char text[KAFKA_TROUBLE_SIZE], fatal[KAFKA_TROUBLE_SIZE];
     rd_kafka_resp_err_t error = (rd_kafka_resp_err_t)code;
     if (error == RD_KAFKA_RESP_ERR__FATAL) {
-        rdkafka.fatal_error(client, fatal, sizeof fatal);
+        error = rdkafka.fatal_error(client, fatal, sizeof fatal);
         reason = fatal;
     }
     enum cause cause = kafka_complaint(error, reason, text, sizeof text);
@@ -180,13 +187,14 @@ void kafka_peer_silence(struct kafka_peer *peer)
     pthread_mutex_unlock(&peer->mutex);
 }
 
-/* Failures of brokers come through kafka_peer_error too, with a code. */
+/* Failures of brokers, and what a client cannot recover from, come through kafka_peer_error too. */
 void kafka_peer_log(const rd_kafka_t *client, int level, const char *facility, const char *text)
 {
     enum { SYSLOG_ERROR = 3 };
     struct kafka_peer *peer = client ? rdkafka.opaque(client) : NULL;
     const char *id = peer ? peer->id : "kafka";
-    bool by_code = strcmp(facility, "FAIL") == 0 || strcmp(facility, "ERROR") == 0;
+    bool by_code = strcmp(facility, "FAIL") == 0 || strcmp(facility, "ERROR") == 0 ||
+                   strcmp(facility, "FATAL") == 0;
     if (level <= SYSLOG_ERROR && !by_code)
         log_warn("%s: librdkafka: %s", id, text);
     else
@@ -269,6 +277,9 @@ struct outcome kafka_outcome(rd_kafka_resp_err_t code, const char *topic)
     const char *words = rdkafka.err2str(code);
     if (code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
         words = "the topic does not exist, and the broker does not create it";
+    if (code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+        code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
+        words = "this user may not write to it: it needs the operation Write";
     if (code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
         words = "no broker acknowledged it in time";
     if (cause == CAUSE_SHUTDOWN)

@@ -8,10 +8,14 @@
 
 enum { FLUSH_MS = 5000 };
 
+#define REFRESH_NS (5 * NS_PER_S)
+
 struct dead_letters {
     struct kafka_receiver *self;
     struct kafka_peer peer;
     rd_kafka_t *client;
+    _Atomic bool refused; /* the topic is missing, or may not be written to */
+    uint64_t refresh_at;  /* mono */
 };
 
 /* A copy that is not acknowledged yet. */
@@ -19,6 +23,16 @@ struct dead_letter {
     struct feed *feed; /* with a reference to its reader */
     uint64_t number;
 };
+
+static void letter_lost(struct dead_letters *letters, rd_kafka_resp_err_t code)
+{
+    const struct outcome why = kafka_outcome(code, letters->self->dead_letter.topic);
+    env_error(letters->self->env, "a dead letter cannot be written, so its record is skipped: %s",
+              why.text);
+    atomic_store(&letters->refused, code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+                                        code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+                                        code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC);
+}
 
 /* If the broker refuses a copy, for example because it is too large, the record is logged and
  * skipped: it must not stop the partition. */
@@ -32,11 +46,10 @@ static void dead_letter_delivered(rd_kafka_t *client, const rd_kafka_message_t *
     (void)client;
     if (!message->err) {
         atomic_fetch_add(&letters->self->dead_letters, 1);
+        atomic_store(&letters->refused, false);
         kafka_peer_works(&letters->peer);
     } else if (!purged) {
-        env_error(letters->self->env,
-                  "a record cannot be written to the dead-letter topic %s: %s; it is skipped",
-                  letters->self->dead_letter.topic, rdkafka.err2str(message->err));
+        letter_lost(letters, message->err);
     }
     if (!purged)
         feed_settle(letter->feed, letter->number);
@@ -56,8 +69,8 @@ struct dead_letters *dead_letters_open(struct kafka_receiver *self, char *error,
     letters->peer.quiet = true; /* the consumer reports the brokers' state */
     rd_kafka_conf_t *conf = kafka_conf_new(&self->kafka, &letters->peer, error, error_size);
     if (conf) {
+        /* Not idempotent: without a right to write, such a client would fail for good. */
         kafka_conf_set(conf, "acks", "all", error, error_size);
-        kafka_conf_set(conf, "enable.idempotence", "true", error, error_size);
         kafka_conf_set(conf, "message.timeout.ms", "0", error, error_size);
         kafka_conf_set(conf, "message.max.bytes", "100000000", error, error_size);
         kafka_conf_set(conf, "queue.buffering.max.kbytes", "16384", error, error_size);
@@ -89,14 +102,28 @@ bool dead_letters_send(struct dead_letters *letters, const rd_kafka_message_t *m
         RD_KAFKA_V_HEADER("offset", offset, -1), RD_KAFKA_V_OPAQUE(letter), RD_KAFKA_V_END);
     if (!error)
         return true;
+    letter_lost(letters, error);
     reader_end(feed->reader);
     free(letter);
     return false;
 }
 
+/* After a refusal, librdkafka keeps copies until it asks about the topic again, every
+ * metadata.refresh_interval. Asks earlier, to notice a topic or a right that was added meanwhile.
+ */
+static void refresh(struct dead_letters *letters)
+{
+    uint64_t mono = clock_mono(&clock_system);
+    if (!atomic_load(&letters->refused) || mono < letters->refresh_at)
+        return;
+    letters->refresh_at = mono + REFRESH_NS;
+    kafka_topic_refresh(letters->client);
+}
+
 void dead_letters_poll(struct dead_letters *letters, int timeout_ms)
 {
     rdkafka.poll(letters->client, timeout_ms);
+    refresh(letters);
 }
 
 void dead_letters_close(struct dead_letters *letters)

@@ -14,11 +14,12 @@ struct feed;
 struct dead_letters *dead_letters_open(struct kafka_receiver *self, char *error, size_t error_size);
 
 /* Sends a copy of a record. Entry `number` of the feed's offsets settles when the broker
- * acknowledges the copy. False: no memory, or librdkafka's queue is full. */
+ * acknowledges the copy. False: no memory, or librdkafka refuses it, which is logged. */
 bool dead_letters_send(struct dead_letters *letters, const rd_kafka_message_t *message,
                        const char *reason, struct feed *feed, uint64_t number);
 
-/* Handles acknowledgements. Call from one thread. */
+/* Handles acknowledgements. Call from one thread. Blocks for up to a second more, at most every 5
+ * s, while the topic refuses copies. */
 void dead_letters_poll(struct dead_letters *letters, int timeout_ms);
 
 /* Waits some seconds for acknowledgements; records without one do not settle. May be NULL. */

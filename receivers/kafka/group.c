@@ -107,13 +107,27 @@ static void group_serve(struct kafka_group *group)
     }
 }
 
+/* Logged once, and shown by health checks until partitions are assigned. */
+static void group_is_forbidden(struct kafka_group *group)
+{
+    char text[sizeof group->trouble];
+    snprintf(text, sizeof text, "this user may not read group %s: it needs the operation Read",
+             group->self->group_id);
+    if (strcmp(text, group->trouble) == 0)
+        return;
+    env_warn(group->self->env, "%s", text);
+    group_set_phase(group, GROUP_JOINING, text);
+}
+
 /* Records come through the partitions' own queues; only errors arrive here. */
 static void group_poll(struct kafka_group *group)
 {
     rd_kafka_message_t *message = rdkafka.consumer_poll(group->client, POLL_MS);
     if (!message)
         return;
-    if (message->err && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
+    if (message->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED && !group->reader_count)
+        group_is_forbidden(group);
+    else if (message->err && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
         env_warn(group->self->env, "%s", rdkafka.message_errstr(message));
     rdkafka.message_destroy(message);
 }

@@ -4,12 +4,14 @@
 
 #include <stdio.h>
 
-/* Returns a topic's partition count; -1: not known; 0: there is no such topic. */
-static int ask_partitions(rd_kafka_t *client, const char *name, int timeout_ms)
+/* Returns a topic's partition count; -1: not known; 0: there is no such topic. *forbidden: the
+ * broker does not tell this user. */
+static int ask_partitions(rd_kafka_t *client, const char *name, int timeout_ms, bool *forbidden)
 {
     const struct rd_kafka_metadata *metadata;
     rd_kafka_topic_t *topic = rdkafka.topic_new(client, name, NULL);
     int count = -1;
+    *forbidden = false;
     if (!topic)
         return -1;
     if (!rdkafka.metadata(client, 0, topic, &metadata, timeout_ms)) {
@@ -18,23 +20,28 @@ static int ask_partitions(rd_kafka_t *client, const char *name, int timeout_ms)
             count = 0;
         else if (!code && metadata->topic_cnt)
             count = metadata->topics[0].partition_cnt;
+        *forbidden = code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
         rdkafka.metadata_destroy(metadata);
     }
     rdkafka.topic_destroy(topic);
     return count;
 }
 
-static void set_waiting(struct kafka_group *group, const struct topic_count *missing)
+static void set_waiting(struct kafka_group *group, const struct topic_count *missing,
+                        bool forbidden)
 {
     char trouble[KAFKA_TROUBLE_SIZE], text[256];
     kafka_peer_trouble(&group->peer, trouble, sizeof trouble);
     if (missing->partitions == 0)
         snprintf(text, sizeof text, "the topic %s does not exist yet", missing->topic);
+    else if (forbidden)
+        snprintf(text, sizeof text, "this user may not read topic %s: it needs the operation Read",
+                 missing->topic);
     else if (*trouble)
         snprintf(text, sizeof text, "%s", trouble);
     else
         return; /* no answer yet */
-    if (missing->partitions == 0 && strcmp(text, group->trouble) != 0)
+    if ((missing->partitions == 0 || forbidden) && strcmp(text, group->trouble) != 0)
         env_warn(group->self->env, "%s", text);
     group_set_phase(group, GROUP_WAITING, text);
 }
@@ -42,9 +49,11 @@ static void set_waiting(struct kafka_group *group, const struct topic_count *mis
 bool group_check_partitions(struct kafka_group *group, rd_kafka_t *client, int timeout_ms)
 {
     char text[256];
+    bool forbidden = false;
     for (size_t i = 0; i < group->topic_count; i++) {
         group->counts[i].topic = group->topics[i].name;
-        group->counts[i].partitions = ask_partitions(client, group->topics[i].name, timeout_ms);
+        group->counts[i].partitions =
+            ask_partitions(client, group->topics[i].name, timeout_ms, &forbidden);
         if (group->counts[i].partitions < 0)
             break; /* nor will the others be */
     }
@@ -57,6 +66,6 @@ bool group_check_partitions(struct kafka_group *group, rd_kafka_t *client, int t
         return false;
     }
     if (missing)
-        set_waiting(group, missing);
+        set_waiting(group, missing, forbidden);
     return !missing;
 }

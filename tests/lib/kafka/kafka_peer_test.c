@@ -98,10 +98,25 @@ START_TEST(only_what_can_never_pass_is_rejected)
     ck_assert_str_eq(kafka_outcome(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, "otlp_spans").text,
                      "topic otlp_spans: the topic does not exist, and the broker does not create "
                      "it");
+    ck_assert_str_eq(kafka_outcome(RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, "spans").text,
+                     "topic spans: this user may not write to it: it needs the operation Write");
     ck_assert_int_eq(kafka_outcome(RD_KAFKA_RESP_ERR_NO_ERROR, "t").verdict, VERDICT_OK);
+}
+END_TEST
+
+START_TEST(a_producer_without_a_right_to_write_says_which_it_needs)
+{
+    ck_assert_int_eq(complain(RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED,
+                              "Failed to acquire idempotence PID from broker "
+                              "sasl_plaintext://127.0.0.1:9092/1: Broker: Cluster authorization "
+                              "failed"),
+                     CAUSE_FORBIDDEN);
+    ck_assert_str_eq(text, "this user may write to no topic: it needs the operation Write on those "
+                           "of the exporter");
 }
 END_TEST
 
 SUITE_MAIN("kafka_peer", an_unreachable_broker_is_named_with_the_reason,
            a_wrong_password_is_one_short_sentence, a_closed_connection_hints_at_the_protocol,
-           credentials_explain_what_follows_until_a_success, only_what_can_never_pass_is_rejected)
+           credentials_explain_what_follows_until_a_success, only_what_can_never_pass_is_rejected,
+           a_producer_without_a_right_to_write_says_which_it_needs)

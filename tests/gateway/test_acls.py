@@ -1,0 +1,120 @@
+"""Brokers that check ACLs, with those that docs/scale.md names."""
+import re
+import subprocess
+import time
+
+import pytest
+
+import broker
+import credentials
+import gateways
+import harness
+import sides
+import test_mistakes
+import test_receiver
+
+USERS = ("sidecar", "gateway")
+AUTHORIZER = """\
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+"""
+TOPICS = ("otlp_spans", "spanlink_profiles")
+
+
+def commands():
+    """The arguments of kafka-acls.sh in the page: those that are needed, and those of `check`."""
+    page = (harness.ROOT / "docs" / "scale.md").read_text()
+    needed, optional = page.split("And for `spanlink check`:")
+    return [[words.split() for words in re.findall(r"^    \$acls (.+)$", text, re.M)]
+            for text in (needed, optional)]
+
+
+class Guarded(broker.Cluster):
+    """The tests are its super user, over the plain listener."""
+
+    def __init__(self, folder):
+        users = " ".join(f'user_{name}="right"' for name in USERS)
+        super().__init__(folder, listeners={"SASL": (
+            "SASL_PLAINTEXT", "listener.name.sasl.plain.sasl.jaas.config="
+            f"{credentials.JAAS}.plain.PlainLoginModule required {users};\n"
+            f"listener.name.sasl.sasl.enabled.mechanisms=PLAIN\n{AUTHORIZER}")})
+
+    def settings(self, user):
+        return {"brokers": self.at("SASL"), "auth": {"sasl": {
+            "username": user, "password": "right", "mechanism": "PLAIN"}}}
+
+    def add(self, arguments):
+        subprocess.run([*broker.JAVA, "org.apache.kafka.tools.AclCommand", "--bootstrap-server",
+                        self.addresses[0], "--add", *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    made = Guarded(tmp_path_factory.mktemp("acls")).start()
+    made.topics(TOPICS, 2)
+    made.topic("spanlink_dead_letters", 1, max_message_bytes=2000000)
+    yield made
+    made.stop()
+
+
+def both(cluster, user, key, wrap, **more):
+    return {**cluster.settings(user), "traces": {key: wrap(TOPICS[0])},
+            "profiles": {key: wrap(TOPICS[1]), "encoding": "native"}, **more}
+
+
+def test_the_commands_of_the_page_are_found():
+    assert [len(each) for each in commands()] == [4, 3]
+
+
+@pytest.mark.takes(20)
+def test_the_acls_of_the_page_are_what_the_tier_needs(cluster, backend, tmp_path):
+    (write, read, join, park), optional = commands()
+    writes = both(cluster, "sidecar", "topic", str, source="pod-1")
+    reads = both(cluster, "gateway", "topics", lambda name: [name], group_id="spanlink",
+                 dead_letter={"topic": "spanlink_dead_letters"})
+    signals = ("traces", "profiles")
+    gateway = gateways.Gateway(tmp_path, reads, backend, signals=signals,
+                               processors={"correlation": {}}, wait=False)
+    sidecar = sides.Sidecar(tmp_path, writes, signals)
+    start = time.time_ns() - 5 * 10**9
+    assert sidecar.post("traces", gateways.request(1, 1, start=start)) == 200
+    for arguments, told in ((read, "may not read topic otlp_spans"),
+                            (join, "may not read group spanlink")):
+        assert harness.wait_for(lambda told=told: told in gateway.ready()[1], 60), gateway.tail()
+        assert len(gateway.lines(told)) == 1
+        cluster.add(arguments)
+    assert harness.wait_for(lambda: gateway.ready()[0], 60), gateway.tail()
+
+    assert harness.wait_for(lambda: sidecar.lines("this user may"), 60), sidecar.tail()
+    assert len(sidecar.lines(" warn ", "kafka: ")) <= 5, sidecar.tail()     # many attempts
+    cluster.add(write)
+    assert sidecar.upload("name=shop&format=pprof", test_receiver.pprof_of(1)) == 200
+    assert harness.wait_for(lambda: backend.linked == {1}, 60), (gateway.explain(), sidecar.tail())
+
+    poison = gateways.Producer(cluster)
+
+    def parked():
+        poison.send(TOPICS[0], b"\xff\xff\xff", partition=0)
+        poison.flush()
+        return gateway.metrics()["dead_letters"]
+    assert not parked()
+    assert harness.wait_for(lambda: gateway.lines("a dead letter cannot be written"), 60)
+    cluster.add(park)
+    assert harness.wait_for(parked, 60, 1), gateway.tail()
+    assert harness.wait_for(lambda: gateway.metrics()["lag"] == 0, 60), gateway.explain()
+    assert not gateway.metrics()["commit_failures"]
+    assert gateway.stop() == 0 and sidecar.stop() == 0
+
+    for side, settings, topic in (("exporters", writes, TOPICS[0]),
+                                  ("receivers", reads, "spanlink_dead_letters")):
+        code, out, errors = test_mistakes.check(tmp_path, settings, side, signals)
+        assert code == 0 and not errors
+        assert f"the max.message.bytes of topic {topic} is not known: this user may not" in out
+    for arguments in optional:
+        cluster.add(arguments)
+    for side, settings in (("exporters", writes), ("receivers", reads)):
+        code, out, errors = test_mistakes.check(tmp_path, settings, side, signals)
+        assert code == 0 and not errors and "warning" not in out
+    reads["dead_letter"] = {"topic": "nowhere"}
+    _, _, [line] = test_mistakes.check(tmp_path, reads, "receivers", signals)
+    assert "the brokers do not create topics" in line
