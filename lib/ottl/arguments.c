@@ -5,11 +5,12 @@
 #include <time.h>
 
 static const struct ottl_function *const tables[] = {
-    ottl_editors,        ottl_metric_editors,      ottl_aggregate_editors,
-    ottl_span_editors,   ottl_type_functions,      ottl_text_functions,
-    ottl_time_functions, ottl_time_text_functions, ottl_time_reading_functions,
-    ottl_map_functions,  ottl_format_functions,    ottl_case_functions,
-    ottl_url_functions,  ottl_list_functions,      ottl_list_editors,
+    ottl_editors,         ottl_metric_editors,      ottl_aggregate_editors,
+    ottl_span_editors,    ottl_type_functions,      ottl_text_functions,
+    ottl_time_functions,  ottl_time_text_functions, ottl_time_reading_functions,
+    ottl_map_functions,   ottl_format_functions,    ottl_case_functions,
+    ottl_url_functions,   ottl_list_functions,      ottl_list_editors,
+    ottl_replace_editors,
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
@@ -120,6 +121,16 @@ struct ottl_value ottl_made_map(struct ottl_run *run, const struct attributes *l
     struct value map = attributes_map(list);
     return list->failed || !map.bytes.data ? ottl_fail(run, "out of memory")
                                            : ottl_bytes(TYPE_MAP, map.bytes);
+}
+
+struct ottl_value ottl_call_with(struct ottl_run *run, const struct ottl_function *converter,
+                                 struct view text)
+{
+    struct ottl_node argument = {.kind = NODE_LITERAL, .value = ottl_string(text)};
+    struct ottl_node *arguments[] = {&argument};
+    struct ottl_node call = {
+        .kind = NODE_CALL, .function = converter, .items = arguments, .count = 1};
+    return converter->fn(run, &call);
 }
 
 bool ottl_is_text(const struct ottl_node *node)

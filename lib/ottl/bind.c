@@ -80,8 +80,28 @@ static bool bind_enum(const struct binder *binder, struct ottl_node *node)
             node->value = ottl_int(enums[i].value);
             return true;
         }
-    return ottl_say(binder->ottl, node->at, binder->fault, "unknown enum %.*s",
+    return ottl_say(binder->ottl, node->at, binder->fault,
+                    ottl_function_find(node->name) ? "expected (...) after %.*s"
+                                                   : "unknown enum %.*s",
                     (int)(node->name.size < 80 ? node->name.size : 80), node->name.data);
+}
+
+/* Finds the converter that is an argument. The Collector takes those of one string, and needs a
+ * string from them. */
+static bool bind_converter(const struct binder *binder, struct ottl_node *node)
+{
+    static const char *const names[] = {"Base64Decode", "MD5",         "SHA1",
+                                        "SHA256",       "SHA512",      "ToCamelCase",
+                                        "ToLowerCase",  "ToSnakeCase", "ToUpperCase"};
+    node->function = node->kind == NODE_ENUM ? ottl_function_find(node->name) : NULL;
+    node->kind = NODE_FUNCTION;
+    for (size_t i = 0; node->function && i < sizeof names / sizeof *names; i++)
+        if (strcmp(node->function->name, names[i]) == 0)
+            return true;
+    return ottl_say(binder->ottl, node->at, binder->fault,
+                    "expected the name of a converter from a string to a string: Base64Decode, "
+                    "MD5, SHA1, SHA256, SHA512, ToCamelCase, ToLowerCase, ToSnakeCase or "
+                    "ToUpperCase");
 }
 
 /* The i-th of "target,pattern?": its name, and whether it may be left out. Size 0: no more. */
@@ -147,6 +167,16 @@ static bool place_arguments(const struct binder *binder, struct ottl_node *call)
                             VIEW_ARG(each));
     call->items = placed;
     call->count = count;
+    return true;
+}
+
+static bool bind_converters(const struct binder *binder, struct ottl_node *call)
+{
+    bool optional;
+    for (size_t i = 0; i < call->count; i++)
+        if (call->items[i] && view_eq(parameter(call->function, i, &optional), VIEW("function")) &&
+            !bind_converter(binder, call->items[i]))
+            return false;
     return true;
 }
 
@@ -246,7 +276,8 @@ static bool bind_call(const struct binder *binder, struct ottl_node *call)
     if ((call->function->contexts & FN_CONDITIONS) && ottl->editor)
         return ottl_say(ottl, call->at, binder->fault,
                         "function %.*s is available in conditions only", size, call->name.data);
-    if (!place_arguments(binder, call) || !bind_all(binder, call->items, call->count))
+    if (!place_arguments(binder, call) || !bind_converters(binder, call) ||
+        !bind_all(binder, call->items, call->count))
         return false;
     if (call->function->pattern >= 0 && !bind_pattern(binder, call))
         return false;

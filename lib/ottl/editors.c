@@ -1,49 +1,9 @@
 /* The functions that change something. */
-#include "lib/ottl/function.h"
+#include "lib/ottl/target.h"
 
 #include "lib/wire/proto/text.h"
 
 #include <stdio.h>
-
-/* ---- the map that an editor works on ---- */
-
-struct target {
-    const struct ottl_node *path;
-    struct attributes *list;
-    struct attributes own; /* where the path is a value inside */
-};
-
-/* The list that the first argument names. False: the run has failed. */
-static bool target_open(struct target *target, struct ottl_run *run, const struct ottl_node *call)
-{
-    target->path = call->items[0];
-    target->list = ottl_path_attributes(target->path, run, call->seeks);
-    if (target->list)
-        return true;
-    struct ottl_value value = ottl_path_get(target->path, run);
-    if (!run->failed && value.type != TYPE_MAP)
-        ottl_fail(run, "%s takes a map, not %s", call->function->name, ottl_type_name(value.type));
-    if (run->failed)
-        return false;
-    attributes_read(&target->own, value.bytes, 1, ottl_arena(run));
-    target->list = &target->own;
-    return true;
-}
-
-static struct ottl_value target_close(struct target *target, struct ottl_run *run)
-{
-    if (target->list->failed)
-        return ottl_fail(run, "out of memory");
-    target->list->partial = false;
-    if (target->list != &target->own || !target->own.changed)
-        return ottl_nil();
-    struct value map = attributes_map(target->list);
-    struct ottl_value value = ottl_bytes(TYPE_MAP, map.bytes);
-    if (!map.bytes.data)
-        return ottl_fail(run, "out of memory");
-    ottl_path_set(target->path, run, &value);
-    return ottl_nil();
-}
 
 /* ---- keys ---- */
 
@@ -232,117 +192,6 @@ static struct ottl_value truncate_all(struct ottl_run *run, const struct ottl_no
         proto_bytes_put(cut + at, marker);
         value.bytes = (struct view){cut, at + marker.size};
         attributes_change(target.list, item, &value);
-    }
-    return target_close(&target, run);
-}
-
-/* A text with all matches replaced. REGEX_NO: it has none. */
-static enum regex_result replaced(struct ottl_run *run, const struct ottl_node *call,
-                                  struct view text, struct view with, struct view *made)
-{
-    struct bytes out;
-    bytes_init(&out, (size_t)4 << 20, NULL);
-    enum regex_result result = regex_replace(call->regex, text, with, &out);
-    if (result == REGEX_YES)
-        *made = ottl_keep(run, bytes_view(&out));
-    else if (result == REGEX_LIMIT)
-        ottl_fail(run, "the match exceeded its limits, or the result is too long");
-    bytes_release(&out);
-    return run->failed ? REGEX_LIMIT : result;
-}
-
-static struct ottl_value replace_pattern(struct ottl_run *run, const struct ottl_node *call)
-{
-    struct ottl_value value = ottl_path_get(call->items[0], run);
-    struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 2), made;
-    if (run->failed || value.type != TYPE_STRING ||
-        replaced(run, call, value.bytes, with, &made) != REGEX_YES)
-        return ottl_nil();
-    value = ottl_string(made);
-    ottl_path_set(call->items[0], run, &value);
-    return ottl_nil();
-}
-
-static const char *check_mode(const struct ottl_node *call)
-{
-    const struct ottl_node *mode = call->items[1];
-    bool text = mode->kind == NODE_LITERAL && mode->value.type == TYPE_STRING;
-    return text && (view_eq(mode->value.bytes, VIEW("key")) ||
-                    view_eq(mode->value.bytes, VIEW("value")))
-               ? NULL
-               : "expected the mode \"key\" or \"value\"";
-}
-
-/* All keys anew: of two that become equal the last one's value stays. */
-static struct ottl_value replace_keys(struct target *target, struct ottl_run *run,
-                                      const struct ottl_node *call, struct view with)
-{
-    struct attributes from = *target->list;
-    struct attribute *items = arena_array_raw(ottl_arena(run), from.count + 1, sizeof *items);
-    if (!items)
-        return ottl_fail(run, "out of memory");
-    if (from.count)
-        memcpy(items, from.items, from.count * sizeof *items);
-    bool any = false;
-    for (size_t i = 0; i < from.count; i++)
-        any = any || (!items[i].gone && regex_test(call->regex, items[i].key) == REGEX_YES);
-    target->list->partial = any;
-    for (size_t i = 0; any && i < from.count; i++)
-        if (!items[i].gone)
-            attributes_remove(target->list, &target->list->items[i]);
-    for (size_t i = 0; any && i < from.count; i++) {
-        struct value value = value_read(items[i].any);
-        struct view key = items[i].key;
-        if (!items[i].gone && replaced(run, call, key, with, &key) != REGEX_LIMIT)
-            attributes_set(target->list, key, &value);
-    }
-    return target_close(target, run);
-}
-
-static struct ottl_value replace_all_patterns(struct ottl_run *run, const struct ottl_node *call)
-{
-    struct target target;
-    struct view with = ottl_arg_string(run, call, 3), made;
-    if (run->failed || !target_open(&target, run, call))
-        return ottl_nil();
-    if (view_eq(call->items[1]->value.bytes, VIEW("key")))
-        return replace_keys(&target, run, call, with);
-    for (size_t i = 0; i < target.list->count; i++) {
-        struct attribute *item = &target.list->items[i];
-        struct value value = value_read(item->any);
-        if (item->gone || value.kind != VALUE_STRING ||
-            replaced(run, call, value.bytes, with, &made) != REGEX_YES)
-            continue;
-        value.bytes = made;
-        attributes_change(target.list, item, &value);
-    }
-    return target_close(&target, run);
-}
-
-static struct ottl_value replace_match(struct ottl_run *run, const struct ottl_node *call)
-{
-    struct ottl_value value = ottl_path_get(call->items[0], run);
-    struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 2);
-    if (run->failed || value.type != TYPE_STRING ||
-        regex_test(call->regex, value.bytes) != REGEX_YES)
-        return ottl_nil();
-    value = ottl_string(with);
-    ottl_path_set(call->items[0], run, &value);
-    return ottl_nil();
-}
-
-static struct ottl_value replace_all_matches(struct ottl_run *run, const struct ottl_node *call)
-{
-    struct target target;
-    struct value with = value_string(ottl_arg_string(run, call, 2));
-    if (run->failed || !target_open(&target, run, call))
-        return ottl_nil();
-    for (size_t i = 0; i < target.list->count; i++) {
-        struct attribute *item = &target.list->items[i];
-        struct value value = value_read(item->any);
-        if (!item->gone && value.kind == VALUE_STRING &&
-            regex_test(call->regex, value.bytes) == REGEX_YES)
-            attributes_change(target.list, item, &with);
     }
     return target_close(&target, run);
 }
@@ -557,11 +406,6 @@ const struct ottl_function ottl_editors[] = {
     {"merge_maps", "target,source,strategy", merge_maps, FN_NO_PATTERN, false, 0, check_strategy},
     {"truncate_all", "target,limit,utf8_safe?,truncation_marker?", truncate_all, FN_NO_PATTERN,
      false, 0, check_truncate},
-    {"replace_pattern", "target,regex_pattern,replacement", replace_pattern, 1, false, 0, NULL},
-    {"replace_all_patterns", "target,mode,regex_pattern,replacement", replace_all_patterns, 2,
-     false, 0, check_mode},
-    {"replace_match", "target,pattern,replacement", replace_match, 1, true, 0, NULL},
-    {"replace_all_matches", "target,pattern,replacement", replace_all_matches, 1, true, 0, NULL},
     {"stringify_all", "target", stringify_all, FN_NO_PATTERN, false, 0, NULL},
     {"append", "target,value?,values?", append, FN_NO_PATTERN, false, 0, check_append},
     {"flatten", "target,prefix?,depth?,resolve_conflicts?", flatten, FN_NO_PATTERN, false, 0, NULL},

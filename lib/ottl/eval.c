@@ -449,6 +449,7 @@ struct ottl_value ottl_node_eval(const struct ottl_node *node, struct ottl_run *
     case NODE_MAP_OF:
         return map_of(node, run);
     case NODE_ENUM:
+    case NODE_FUNCTION:
         break;
     }
     return ottl_nil();

@@ -30,7 +30,7 @@ extern const struct ottl_function ottl_editors[], ottl_metric_editors[], ottl_ag
     ottl_span_editors[], ottl_format_functions[], ottl_type_functions[], ottl_text_functions[],
     ottl_case_functions[], ottl_url_functions[], ottl_list_functions[], ottl_list_editors[],
     ottl_time_functions[], ottl_time_text_functions[], ottl_time_reading_functions[],
-    ottl_map_functions[];
+    ottl_map_functions[], ottl_replace_editors[];
 
 const struct ottl_function *ottl_function_find(struct view name);
 
@@ -53,6 +53,10 @@ struct view ottl_time_text(struct ottl_run *run, const struct ottl_value *value,
 struct tm ottl_time_parts(const struct ottl_value *value);
 /* A duration as Go prints it: 1h30m0.5s. */
 void ottl_duration_text(int64_t ns, char text[64]);
+
+/* A converter's result for a string. */
+struct ottl_value ottl_call_with(struct ottl_run *run, const struct ottl_function *converter,
+                                 struct view text);
 
 /* What was written to out, which is released, as a string; of a list as a MAP. NIL: the run has
  * failed. */

@@ -19,6 +19,7 @@ enum node_kind_of {
     NODE_OR,
     NODE_NOT,
     NODE_ENUM,
+    NODE_FUNCTION, /* a converter that is an argument */
     NODE_LIST_OF,
     NODE_MAP_OF /* children: key, value, key, value, ... */
 };
@@ -31,7 +32,7 @@ struct ottl_node {
     enum ottl_op op;
     size_t at;                /* offset in the text */
     struct ottl_value value;  /* LITERAL */
-    struct view name;         /* PATH: all of it up to its keys; CALL, ENUM */
+    struct view name;         /* PATH: all of it up to its keys; CALL, ENUM, FUNCTION */
     struct view argument;     /* its name in front of "=", as an argument */
     bool boolean;             /* it is one of the boolean kinds, or a call or literal */
     struct ottl_node **items; /* children; CALL: arguments by position, NULL: not given */

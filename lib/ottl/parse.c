@@ -200,7 +200,8 @@ static struct ottl_node *word(struct parser *parser)
     }
     if (all_lower(name.text) || (islower(*name.text.data) && parser_is_mark(parser, '=')))
         return path(parser, name);
-    if (!all_upper(name.text))
+    bool argument = parser_is_mark(parser, ',') || parser_is_mark(parser, ')');
+    if (!all_upper(name.text) && !argument)
         parser_fail_at(parser, name.at, "expected (...) after a converter's name");
     node = parser_new_node(parser, NODE_ENUM, name.at);
     node->name = name.text;

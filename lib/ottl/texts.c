@@ -214,17 +214,6 @@ static struct ottl_value fnv(struct ottl_run *run, const struct ottl_node *call)
     return ottl_int((int64_t)sum);
 }
 
-static struct ottl_value base64_of(struct ottl_run *run, const struct ottl_node *call)
-{
-    struct view text = ottl_arg_string(run, call, 0);
-    struct bytes out;
-    bytes_init(&out, (size_t)4 << 20, NULL);
-    bool ok = !run->failed && base64_decode(text, &out) == BASE64_OK;
-    if (!ok && !run->failed)
-        ottl_fail(run, "Base64Decode: invalid base64");
-    return ottl_made_text(run, &out, ok);
-}
-
 /* Changes base64 to a variant's alphabet, and takes its padding away. False: no such variant. */
 static bool to_variant(struct bytes *out, struct view variant)
 {
@@ -266,6 +255,5 @@ const struct ottl_function ottl_text_functions[] = {
     {"SHA512", "target", sha512_of, FN_NO_PATTERN, false, 0, NULL},
     {"FNV", "target", fnv, FN_NO_PATTERN, false, 0, NULL},
     {"Base64Encode", "target,variant?", to_base64, FN_NO_PATTERN, false, 0, NULL},
-    {"Base64Decode", "target", base64_of, FN_NO_PATTERN, false, 0, NULL},
     {0},
 };

@@ -280,36 +280,59 @@ static struct ottl_value hex(struct ottl_run *run, const struct ottl_node *call)
                      ottl_type_name(value.type));
 }
 
-/* base64 of any variant, with the padding that the variant has. */
+/* Appends a text without line ends, which Go ignores, in the standard alphabet and padded. False:
+ * it is not of this variant (*bad), or there is no room. */
+static bool to_standard(struct view text, bool url, bool raw, struct bytes *out, bool *bad)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        char c = (char)text.data[i];
+        if (c == '\r' || c == '\n')
+            continue;
+        *bad = *bad || (strchr(url ? "+/" : "-_", c) && c) || (raw && c == '=');
+        c = c == '-' ? '+' : c == '_' ? '/' : c;
+        if (*bad || bytes_append(out, &c, 1) != BYTES_OK)
+            return false;
+    }
+    while (raw && out->size % 4)
+        if (bytes_append(out, "=", 1) != BYTES_OK)
+            return false;
+    *bad = out->size % 4;
+    return !*bad;
+}
+
+static struct ottl_value from_base64(struct ottl_run *run, const struct ottl_node *call,
+                                     struct view text, struct view variant)
+{
+    bool raw = view_eq(variant, VIEW("base64-raw")) || view_eq(variant, VIEW("base64-raw-url"));
+    bool url = view_eq(variant, VIEW("base64-url")) || view_eq(variant, VIEW("base64-raw-url"));
+    struct bytes standard, out;
+    bool bad = false;
+    bytes_init(&standard, text.size + 4, NULL);
+    bytes_init(&out, text.size + 4, NULL);
+    bool ok = to_standard(text, url, raw, &standard, &bad);
+    bad = bad || (ok && base64_decode(bytes_view(&standard), &out) == BASE64_BAD);
+    bytes_release(&standard);
+    if (bad)
+        ottl_fail(run, "%s: invalid base64", call->function->name);
+    return ottl_made_text(run, &out, ok && !bad);
+}
+
 static struct ottl_value decode(struct ottl_run *run, const struct ottl_node *call)
 {
     struct ottl_value value = ottl_arg(run, call, 0);
     struct view encoding = call->items[1]->value.bytes, text = value.bytes;
-    struct bytes plain, out;
     if (!run->failed && value.type != TYPE_BYTES)
         text = ottl_text_of(run, &value);
     if (run->failed || !text.data)
         return run->failed ? ottl_nil() : ottl_fail(run, "Decode takes a string or bytes");
-    if (!view_starts(encoding, VIEW("base64")))
-        return ottl_string(text);
-    bool raw = view_eq(encoding, VIEW("base64-raw")) || view_eq(encoding, VIEW("base64-raw-url"));
-    bool urls = view_eq(encoding, VIEW("base64-url")) || view_eq(encoding, VIEW("base64-raw-url"));
-    bytes_init(&plain, text.size + 4, NULL);
-    bytes_init(&out, text.size + 4, NULL);
-    bool ok = bytes_append_view(&plain, text) == BYTES_OK;
-    bool bad = ok && raw && text.size && text.data[text.size - 1] == '=';
-    for (size_t i = 0; ok && urls && i < plain.size; i++) {
-        uint8_t c = plain.data[i];
-        bad = bad || c == '+' || c == '/';
-        plain.data[i] = c == '-' ? '+' : c == '_' ? '/' : c;
-    }
-    while (ok && raw && plain.size % 4)
-        ok = bytes_append(&plain, "=", 1) == BYTES_OK;
-    bad = bad || (ok && base64_decode(bytes_view(&plain), &out) != BASE64_OK);
-    bytes_release(&plain);
-    if (bad)
-        ottl_fail(run, "Decode: invalid base64");
-    return ottl_made_text(run, &out, ok && !bad);
+    return view_starts(encoding, VIEW("base64")) ? from_base64(run, call, text, encoding)
+                                                 : ottl_string(text);
+}
+
+static struct ottl_value base64_decoded(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    return run->failed ? ottl_nil() : from_base64(run, call, text, VIEW("base64"));
 }
 
 static const char *check_encoding(const struct ottl_node *call)
@@ -373,6 +396,7 @@ const struct ottl_function ottl_url_functions[] = {
     {"URL", "uri", url, FN_NO_PATTERN, false, 0, NULL},
     {"IsInCIDR", "target,networks", is_in_cidr, FN_NO_PATTERN, false, 0, check_networks},
     {"Hex", "target", hex, FN_NO_PATTERN, false, 0, NULL},
+    {"Base64Decode", "target", base64_decoded, FN_NO_PATTERN, false, 0, NULL},
     {"Decode", "target,encoding", decode, FN_NO_PATTERN, false, 0, check_encoding},
     {"Log", "target", logarithm, FN_NO_PATTERN, false, 0, NULL},
     {"UUID", "", uuid, FN_NO_PATTERN, false, 0, NULL},

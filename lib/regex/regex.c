@@ -475,15 +475,10 @@ static struct view reference(struct view text, size_t *used)
     return (struct view){text.data + start, end - start};
 }
 
-struct replacement {
-    const struct regex *regex;
-    struct view text;
-};
-
-static bool put_expanded(const void *context, const struct regex_match *match, struct bytes *out)
+bool regex_expand(const struct regex *regex, const struct regex_match *match,
+                  struct view replacement, struct bytes *out)
 {
-    const struct replacement *self = context;
-    struct view text = self->text;
+    struct view text = replacement;
     bool ok = true;
     for (size_t i = 0; ok && i < text.size; i++) {
         struct view rest = {text.data + i + 1, text.size - i - 1};
@@ -492,13 +487,24 @@ static bool put_expanded(const void *context, const struct regex_match *match, s
         if (text.data[i] == '$' && rest.size && rest.data[0] != '$')
             name = reference(rest, &used);
         if (name.data)
-            ok = bytes_append_view(out, named_group(self->regex, match, name)) == BYTES_OK;
+            ok = bytes_append_view(out, named_group(regex, match, name)) == BYTES_OK;
         else
             ok = bytes_append(out, text.data + i, 1) == BYTES_OK;
         i += used;
         i += text.data[i] == '$' && !name.data && rest.size && rest.data[0] == '$';
     }
     return ok;
+}
+
+struct replacement {
+    const struct regex *regex;
+    struct view text;
+};
+
+static bool put_expanded(const void *context, const struct regex_match *match, struct bytes *out)
+{
+    const struct replacement *self = context;
+    return regex_expand(self->regex, match, self->text, out);
 }
 
 /* Appends the text with each match replaced, and the rest of it only if there was one. */

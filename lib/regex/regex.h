@@ -52,7 +52,11 @@ const char *regex_group_name(const struct regex *regex, size_t group);
 enum regex_result regex_replace(const struct regex *regex, struct view text,
                                 struct view replacement, struct bytes *out);
 
-/* Appends what replaces a match. False: out is full. */
+/* Appends a replacement with the groups of a match. False: out is full. */
+bool regex_expand(const struct regex *regex, const struct regex_match *match,
+                  struct view replacement, struct bytes *out);
+
+/* Appends what replaces a match. False: out is full, and the result is REGEX_LIMIT. */
 typedef bool regex_put(const void *context, const struct regex_match *match, struct bytes *out);
 
 /* As regex_replace, with what `put` writes in the place of each match. */

@@ -39,6 +39,14 @@ START_TEST(statements_change_what_they_name)
 }
 END_TEST
 
+START_TEST(a_converter_makes_what_replaces_a_match)
+{
+    makes("[{context: span, statements: ['replace_pattern(attributes[\"a\"], \"\\d\", \"$0\", MD5, "
+          "\"<%s>\")']}]",
+          KV("a", "x<c4ca4238a0b923820dcc509a6f75849b>"));
+}
+END_TEST
+
 START_TEST(a_span_s_statement_may_set_its_resource)
 {
     makes("['set(resource.attributes[\"last\"], span.name)']",
@@ -84,6 +92,17 @@ START_TEST(a_pattern_that_takes_too_long_is_an_error)
 }
 END_TEST
 
+START_TEST(keys_stay_where_the_match_of_one_takes_too_long)
+{
+    char statements[600];
+    snprintf(statements, sizeof statements,
+             "[{context: span, statements: ['set(attributes[\"%0150d!\"], 1)', "
+             "'replace_all_patterns(attributes, \"key\", \"^a$|^(0+)+$\", \"b\")']}]",
+             0);
+    makes(statements, "[" KV("a", "x1") ",{\"key\":\"0000");
+}
+END_TEST
+
 START_TEST(faults_name_line_and_column)
 {
     const char *faults = rig_faults("transform", "{trace_statements: ['set(span.nme, 1)']}");
@@ -92,6 +111,7 @@ START_TEST(faults_name_line_and_column)
 }
 END_TEST
 
-SUITE_MAIN("transform", statements_change_what_they_name, a_span_s_statement_may_set_its_resource,
+SUITE_MAIN("transform", statements_change_what_they_name, a_converter_makes_what_replaces_a_match,
+           keys_stay_where_the_match_of_one_takes_too_long, a_span_s_statement_may_set_its_resource,
            editors_take_an_empty_map, groups_run_in_order, errors_are_passed_over_or_refused,
            a_pattern_that_takes_too_long_is_an_error, faults_name_line_and_column)

@@ -41,6 +41,18 @@ START_TEST(faults_have_their_place)
             "must be a string literal");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, ExtractPatterns(name, \"a\"))", 1, 11,
             "no named group");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "replace_pattern(name, \"a\", \"b\", FNV)", 1, 33,
+            "a converter from a string to a string: Base64Decode");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "replace_pattern(name, \"a\", \"b\", Sha256)", 1, 33,
+            "the name of a converter");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "replace_pattern(name, \"a\", \"b\", SHA256(name))", 1, 33,
+            "the name of a converter");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "replace_pattern(name, \"a\", \"b\", SHA256, \"%d\")", 1, 1,
+            "one %s and no other %");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "replace_all_matches(attributes, \"a\", \"b\", MD5, \"%\")",
+            1, 1, "one %s and no other %");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, SHA256)", 1, 11, "expected (...) after SHA256");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, Nope)", 1, 11, "unknown enum Nope");
     refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" and", 1, 16, "expected a value");
     refused(OTTL_CONDITION, OTTL_SPAN, "name and true", 1, 1, "expected a comparison");
     refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" == \"b\"", 1, 13, "expected the end");
