@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LOG_BODY = 5, PATH_MOST = 512, DEPTH_MAX = 32 };
+enum { LOG_BODY = 5, SPAN_NAME = 5, SPAN_KIND = 6, PATH_MOST = 512, DEPTH_MAX = 32 };
 enum what { REDACTED, MASKED, ALLOWED, IGNORED, WHATS };
 
 /* ---- one value ---- */
@@ -14,6 +14,8 @@ enum what { REDACTED, MASKED, ALLOWED, IGNORED, WHATS };
 struct work {
     const struct redaction *self;
     struct arena *arena;
+    bool logs;
+    struct view system; /* of the list; data NULL: it names no database */
     bool failed;
     struct {
         size_t count;
@@ -29,7 +31,7 @@ static bool matches(const struct patterns *patterns, struct view text)
     return false;
 }
 
-static bool listed(const struct key_list *list, struct view key)
+bool redaction_lists(const struct key_list *list, struct view key)
 {
     for (size_t i = 0; i < list->count; i++)
         if (view_eq(view_of(list->items[i]), key))
@@ -39,7 +41,7 @@ static bool listed(const struct key_list *list, struct view key)
 
 static bool is_ignored(const struct redaction *self, struct view key)
 {
-    return listed(&self->ignored_keys, key) || matches(&self->ignored, key);
+    return redaction_lists(&self->ignored_keys, key) || matches(&self->ignored, key);
 }
 
 static bool is_redacted(const struct redaction *self, struct view key)
@@ -47,7 +49,7 @@ static bool is_redacted(const struct redaction *self, struct view key)
     static const char *const own[] = {"redaction.redacted.keys", "redaction.redacted.count",
                                       "redaction.masked.keys", "redaction.masked.count",
                                       "redaction.ignored.count"};
-    if (self->allow_all_keys || listed(&self->allowed_keys, key))
+    if (self->allow_all_keys || redaction_lists(&self->allowed_keys, key))
         return false;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (view_eq(view_of(own[i]), key))
@@ -141,6 +143,10 @@ static void redact_attribute(struct work *work, struct attributes *list, struct 
     }
     bool whole = matches(&self->blocked_keys, item->key);
     made = whole ? masked(work, self->all, text) : without_blocked(work, text);
+    if (!whole && self->has_databases && !work->failed) {
+        made = database_attribute(self, work->arena, work->logs, work->system, item->key, made);
+        work->failed = !made.data;
+    }
     if (work->failed || (!whole && view_eq(made, text)))
         return;
     note(work, MASKED, item->key);
@@ -216,6 +222,8 @@ static void summarize(struct work *work, struct attributes *list, bool body)
 static void redact_list(struct work *work, struct attributes *list)
 {
     size_t count = list->count;
+    if (work->self->has_databases)
+        work->system = database_system(list);
     for (size_t i = 0; i < count && !work->failed; i++)
         if (!list->items[i].gone)
             redact_attribute(work, list, &list->items[i]);
@@ -293,6 +301,10 @@ static bool redact_text(struct work *work, struct value *value, const char *path
         return false;
     }
     struct view made = without_blocked(work, text);
+    if (work->self->has_databases && !work->failed) {
+        made = database_body(work->self, work->arena, made);
+        work->failed = !made.data;
+    }
     if (work->failed || view_eq(made, text))
         return false;
     note(work, MASKED, view_of(path));
@@ -331,17 +343,39 @@ static void redact_body(struct work *work, struct record *record)
 
 /* ---- records ---- */
 
+/* ---- names of spans ---- */
+
+static void redact_span_name(struct work *work, struct record *span)
+{
+    enum { INTERNAL = 1, SERVER = 2, CLIENT = 3 };
+    struct proto_field name, kind;
+    struct view system = database_system(record_attributes(span));
+    bool is_kind = record_get(span, SPAN_KIND, &kind) &&
+                   (kind.value == INTERNAL || kind.value == SERVER || kind.value == CLIENT);
+    if (!is_kind || !system.data || !record_get(span, SPAN_NAME, &name) ||
+        matches(&work->self->allowed, name.bytes))
+        return;
+    struct view made = database_span_name(work->self, work->arena, system, name.bytes);
+    work->failed = work->failed || !made.data;
+    if (made.size && !view_eq(made, VIEW("...")) && !view_eq(made, name.bytes))
+        record_set_bytes(span, SPAN_NAME, made);
+}
+
 enum edit_verdict redaction_run(const struct pass_step *step, struct request_edit *at,
                                 enum edit_level level)
 {
     struct record *record = &at->records[level];
-    struct work work = {.self = step->self, .arena = record->arena};
+    struct work work = {
+        .self = step->self, .arena = record->arena, .logs = at->signal == SIGNAL_LOGS};
     for (int what = 0; what < WHATS; what++)
         bytes_init(&work.done[what].keys, (size_t)1 << 20, NULL);
     if (record->list)
         redact_list(&work, record_attributes(record));
     if (at->signal == SIGNAL_LOGS && level == EDIT_ITEM)
         redact_body(&work, record);
+    if (at->signal == SIGNAL_TRACES && level == EDIT_ITEM && work.self->has_databases &&
+        work.self->sanitizes_span_names)
+        redact_span_name(&work, record);
     record->failed = record->failed || work.failed;
     return EDIT_KEEP;
 }

@@ -1,5 +1,6 @@
 /* Takes away attributes that are not allowed, and masks values that are blocked: settings. */
 #include "processors/redaction/redaction.h"
+#include "processors/redaction/statement.h"
 
 #include "lib/late/late.h"
 #include "lib/net/tls/named_digest.h"
@@ -25,24 +26,33 @@ static const struct key url_sanitizer_keys[] = {
 };
 #define DATABASE_KEYS(database)                                                                    \
     static const struct key database##_keys[] = {                                                  \
-        KEY_BOOL(struct redaction, sanitizes_##database, "enabled", "false", "not supported"),     \
-        KEY_IGNORED("attributes", "accepted; no effect"), KEY_END}
+        KEY_BOOL(struct redaction, database.enabled, "enabled", "false",                           \
+                 "sanitize attributes, log bodies and span names"),                                \
+        KEY_LIST(struct redaction, database.attributes, "attributes", NULL,                        \
+                 "keys of the attributes that hold statements"),                                   \
+        KEY_END}
+#define JSON_DATABASE_KEYS(database)                                                               \
+    static const struct key database##_keys[] = {                                                  \
+        KEY_BOOL(struct redaction, database.enabled, "enabled", "false",                           \
+                 "sanitize log bodies and span names"),                                            \
+        KEY_IGNORED("attributes", "accepted; no effect, as in the Collector"), KEY_END}
 DATABASE_KEYS(sql);
 DATABASE_KEYS(redis);
 DATABASE_KEYS(valkey);
 DATABASE_KEYS(memcached);
 DATABASE_KEYS(mongo);
-DATABASE_KEYS(opensearch);
-DATABASE_KEYS(es);
+JSON_DATABASE_KEYS(opensearch);
+JSON_DATABASE_KEYS(es);
 static const struct key db_sanitizer_keys[] = {
-    KEY_SECTION("sql", sql_keys, "statements"),
-    KEY_SECTION("redis", redis_keys, "statements"),
-    KEY_SECTION("valkey", valkey_keys, "statements"),
-    KEY_SECTION("memcached", memcached_keys, "statements"),
-    KEY_SECTION("mongo", mongo_keys, "statements"),
-    KEY_SECTION("opensearch", opensearch_keys, "statements"),
-    KEY_SECTION("es", es_keys, "statements"),
-    KEY_IGNORED("sanitize_span_name", "accepted; no effect"),
+    KEY_SECTION("sql", sql_keys, "literals, and digits in names"),
+    KEY_SECTION("redis", redis_keys, "arguments of commands"),
+    KEY_SECTION("valkey", valkey_keys, "arguments of commands"),
+    KEY_SECTION("memcached", memcached_keys, "values behind the first line"),
+    KEY_SECTION("mongo", mongo_keys, "values in JSON"),
+    KEY_SECTION("opensearch", opensearch_keys, "values in JSON"),
+    KEY_SECTION("es", es_keys, "values in JSON"),
+    KEY_BOOL(struct redaction, sanitizes_span_names, "sanitize_span_name", "true",
+             "names of spans with db.system.name or db.system too"),
     KEY_END,
 };
 
@@ -69,7 +79,7 @@ static const struct key redaction_keys[] = {
     KEY_STRING(struct redaction, summary, "summary", NULL, 0,
                "info: attributes that count what was done; debug: with the keys; else none"),
     KEY_SECTION("url_sanitizer", url_sanitizer_keys, "identifiers in the paths of URLs"),
-    KEY_SECTION("db_sanitizer", db_sanitizer_keys, "literals in database statements"),
+    KEY_SECTION("db_sanitizer", db_sanitizer_keys, "values in database statements"),
     KEY_END,
 };
 
@@ -95,34 +105,14 @@ static int digest_of(const char *name)
     return NO_DIGEST;
 }
 
-static void check_sanitizers(const struct redaction *self, struct key_report *report)
-{
-    const struct {
-        const char *path;
-        bool on;
-    } databases[] = {
-        {"db_sanitizer.sql.enabled", self->sanitizes_sql},
-        {"db_sanitizer.redis.enabled", self->sanitizes_redis},
-        {"db_sanitizer.valkey.enabled", self->sanitizes_valkey},
-        {"db_sanitizer.memcached.enabled", self->sanitizes_memcached},
-        {"db_sanitizer.mongo.enabled", self->sanitizes_mongo},
-        {"db_sanitizer.opensearch.enabled", self->sanitizes_opensearch},
-        {"db_sanitizer.es.enabled", self->sanitizes_es},
-    };
-    static const char advice[] = "not supported, use blocked_values or the processor transform";
-    if (self->sanitizes_urls)
-        key_report_add(report, "url_sanitizer.enabled", "%s", advice);
-    for (size_t i = 0; i < sizeof databases / sizeof *databases; i++)
-        if (databases[i].on)
-            key_report_add(report, databases[i].path, "%s", advice);
-}
-
 static void redaction_check(const void *instance, struct key_report *report)
 {
     const struct redaction *self = instance;
     int digest = digest_of(self->hash_function);
     size_t least = digest == NAMED_HMAC_SHA512 ? 64 : digest == NAMED_HMAC_SHA256 ? 32 : 0;
-    check_sanitizers(self, report);
+    if (self->sanitizes_urls)
+        key_report_add(report, "url_sanitizer.enabled",
+                       "not supported, use blocked_values or the processor transform");
     check_patterns(&self->ignored_key_patterns, "ignored_key_patterns", report);
     check_patterns(&self->blocked_key_patterns, "blocked_key_patterns", report);
     check_patterns(&self->blocked_values, "blocked_values", report);
@@ -165,6 +155,11 @@ static bool redaction_open(void *instance, const struct env *env, char *error, s
         !make_patterns(&self->blocked, &self->blocked_values, error, error_size) ||
         !make_patterns(&self->allowed, &self->allowed_values, error, error_size))
         return false;
+    self->has_databases = self->sql.enabled || self->redis.enabled || self->valkey.enabled ||
+                          self->memcached.enabled || self->mongo.enabled ||
+                          self->opensearch.enabled || self->es.enabled;
+    if (self->sql.enabled && !(self->letter = regex_new(VIEW(STATEMENT_LETTER), error, error_size)))
+        return false;
     if (self->digest == NO_DIGEST)
         return true;
     if (!late_has_tls(error, error_size))
@@ -191,7 +186,8 @@ static void redaction_close(void *instance)
     patterns_release(&self->blocked);
     patterns_release(&self->allowed);
     regex_free(self->all);
-    self->all = NULL;
+    regex_free(self->letter);
+    self->all = self->letter = NULL;
 }
 
 static bool redaction_step(void *self, const struct batch *batch, struct pass_step *step)

@@ -40,12 +40,33 @@ START_TEST(a_pattern_that_takes_too_long_masks_the_whole)
 }
 END_TEST
 
+START_TEST(values_in_statements_go)
+{
+    const char *yaml = "{allow_all_keys: true, db_sanitizer: {sql: {enabled: true, attributes: "
+                       "[q]}, redis: {enabled: true, attributes: [q]}, mongo: {enabled: true, "
+                       "attributes: [q]}}}";
+    makes(yaml,
+          LOG("{}", KV("db.system", "mysql") "," KV("q", "SELECT a1 FROM t WHERE b='secret' OR 7")),
+          KV("q", "SELECT a? FROM t WHERE b=? OR ?"), "secret");
+    makes(yaml, LOG("{}", KV("db.system.name", "redis") "," KV("q", "SET k secret EX 5")),
+          KV("q", "SET k ? EX 5"), "secret");
+    makes(yaml,
+          LOG("{\"stringValue\":\"x\"}",
+              KV("db.system", "mongodb") "," KV("q", "{\\\"a\\\": [1, \\\"secret\\\"]}")),
+          KV("q", "{\\\"a\\\":[\\\"?\\\",\\\"?\\\"]}"), "secret");
+    makes(yaml, LOG("{\"stringValue\":\"5 o'clock\"}", KV("q", "SELECT 1")), KV("q", "SELECT ?"),
+          "clock");
+}
+END_TEST
+
 START_TEST(faults_are_named)
 {
+    ck_assert_ptr_nonnull(strstr(rig_faults("redaction", "{url_sanitizer: {enabled: true}}"),
+                                 "url_sanitizer.enabled: not supported"));
     ck_assert_ptr_nonnull(strstr(rig_faults("redaction", "{hash_function: hmac-sha512}"),
                                  "hmac_key: expected at least 64 bytes"));
 }
 END_TEST
 
-SUITE_MAIN("redaction", keys_that_are_not_allowed_go, values_are_masked,
+SUITE_MAIN("redaction", keys_that_are_not_allowed_go, values_are_masked, values_in_statements_go,
            a_pattern_that_takes_too_long_masks_the_whole, faults_are_named)
