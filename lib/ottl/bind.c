@@ -1,5 +1,5 @@
 /* Names to what they stand for: paths, functions, enums, patterns. */
-#include "lib/ottl/function.h"
+#include "lib/ottl/grok.h"
 #include "lib/ottl/path.h"
 
 #include <ctype.h>
@@ -225,6 +225,11 @@ static bool bind_pattern(const struct binder *binder, struct ottl_node *call)
     char error[200] = "out of memory";
     size_t i = (size_t)call->function->pattern;
     const struct ottl_node *pattern = call->items[i];
+    if (view_eq(call->name, VIEW("ExtractGrokPatterns"))) {
+        call->regex = grok_compile(call, &binder->ottl->arena, error, sizeof error);
+        return call->regex || ottl_say(binder->ottl, call->at, binder->fault, "%s: %s",
+                                       call->function->name, error);
+    }
     if (!ottl_is_text(pattern))
         return ottl_say(binder->ottl, pattern->at, binder->fault,
                         "the pattern of %s must be a string literal", call->function->name);

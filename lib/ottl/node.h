@@ -26,6 +26,7 @@ enum node_kind_of {
 
 struct ottl_field;
 struct ottl_function;
+struct grok;
 
 struct ottl_node {
     enum node_kind_of kind;
@@ -43,9 +44,10 @@ struct ottl_node {
     const struct ottl_field *field;
     enum ottl_context context; /* PATH: of the record that it is of */
     const struct ottl_function *function;
-    struct regex *regex; /* CALL: its pattern */
-    bool seeks;          /* CALL: record_sought has what it edits */
-    bool plain;          /* COMPARE: an attribute or a text field is == or != a literal string */
+    struct regex *regex;     /* CALL: its pattern */
+    const struct grok *grok; /* CALL: its groups, of ExtractGrokPatterns */
+    bool seeks;              /* CALL: record_sought has what it edits */
+    bool plain; /* COMPARE: an attribute or a text field is == or != a literal string */
 };
 
 struct ottl {

@@ -176,6 +176,8 @@ static bool read_argument(struct redis *redis)
 bool statement_redis(struct view text, struct bytes *out)
 {
     text = statement_trim(text);
+    if (!text.size)
+        return true;
     struct redis redis = {.at = text.data,
                           .end = text.data + text.size,
                           .out = out,

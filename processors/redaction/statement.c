@@ -208,11 +208,13 @@ static bool take_value(struct json *json)
 
 bool statement_json(struct view text, struct bytes *out)
 {
-    struct json json = {.at = text.data, .end = text.data + text.size, .out = out};
     size_t from = out->size;
-    bool valid = text.size;
+    bool valid;
+    if (!text.size)
+        return true;
+    struct json json = {.at = text.data, .end = text.data + text.size, .out = out};
     do
-        valid = valid && take_value(&json);
+        valid = take_value(&json);
     while (valid && json.depth && !json.full);
     const uint8_t *behind_all = json.at; /* white space there stays, as in the Collector */
     skip_space(&json);

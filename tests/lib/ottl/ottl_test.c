@@ -53,6 +53,20 @@ START_TEST(faults_have_their_place)
             1, 1, "one %s and no other %");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, SHA256)", 1, 11, "expected (...) after SHA256");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, Nope)", 1, 11, "unknown enum Nope");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(cache, ExtractGrokPatterns(name, \"%{NOPE}\"))", 1, 12,
+            "unknown pattern NOPE");
+    refused(OTTL_STATEMENT, OTTL_SPAN,
+            "set(cache, ExtractGrokPatterns(name, \"%{A}\", true, [\"A=%{B}\", \"B=%{A}\"]))", 1,
+            12, "refers to itself");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(cache, ExtractGrokPatterns(name, \"%{INT:a:uint}\"))",
+            1, 12, "unknown type uint, expected int");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(cache, ExtractGrokPatterns(name, \"%{INT}\", true))", 1,
+            12, "no group with a name");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(cache, ExtractGrokPatterns(name, \"(%{INT}\"))", 1, 12,
+            "missing closing parenthesis");
+    refused(OTTL_STATEMENT, OTTL_SPAN,
+            "set(cache, ExtractGrokPatterns(name, \"%{A}\", pattern_definitions=[\"A\"]))", 1, 12,
+            "must be NAME=pattern");
     refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" and", 1, 16, "expected a value");
     refused(OTTL_CONDITION, OTTL_SPAN, "name and true", 1, 1, "expected a comparison");
     refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" == \"b\"", 1, 13, "expected the end");
