@@ -152,8 +152,30 @@ static void settle(struct sender *sender, struct queue_element *element,
         pthread_cond_broadcast(&sender->empty);
 }
 
+static void count_taken(struct sender *sender, const struct batch *batch)
+{
+    histogram_add(&sender->taken_items, &histogram_items, batch_counted(batch));
+    histogram_add(&sender->taken_bytes, &histogram_bytes, batch->payload->size);
+}
+
+/* Counts the parts of elements that are sent for the first time. */
+static void measure_taken(struct sender *sender, const struct job *job)
+{
+    if (!sender->batching.settings || !metric_wanted(METRIC_DETAILED))
+        return;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct queue_element *element = job->elements[i];
+        if (!element->batch || element->first_try)
+            continue;
+        count_taken(sender, element->batch);
+        for (const struct batch_part *part = element->rest; part; part = part->next)
+            count_taken(sender, part->batch);
+    }
+}
+
 static void run_job(struct sender *sender, struct job *job)
 {
+    measure_taken(sender, job);
     pthread_mutex_unlock(&sender->lock);
     dispatch_run_together(&sender->dispatcher, job->elements, job->count, job->ends);
     pthread_mutex_lock(&sender->lock);

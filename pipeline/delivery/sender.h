@@ -78,6 +78,11 @@ uint64_t sender_capacity(const struct sender *sender);
 const struct histogram *sender_enqueued_items(const struct sender *sender);
 const struct histogram *sender_enqueued_bytes(const struct sender *sender);
 
+/* Sizes of what sending_queue.batch made, once a worker took it to send; at level detailed only.
+ * NULL: there is no sending_queue.batch. */
+const struct histogram *sender_taken_items(const struct sender *sender);
+const struct histogram *sender_taken_bytes(const struct sender *sender);
+
 /* How delivery goes. Any thread. */
 struct sender_state {
     struct loss_log_state delivery;

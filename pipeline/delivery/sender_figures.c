@@ -34,6 +34,16 @@ const struct histogram *sender_enqueued_bytes(const struct sender *sender)
     return &sender->enqueued_bytes;
 }
 
+const struct histogram *sender_taken_items(const struct sender *sender)
+{
+    return sender->batching.settings ? &sender->taken_items : NULL;
+}
+
+const struct histogram *sender_taken_bytes(const struct sender *sender)
+{
+    return sender->batching.settings ? &sender->taken_bytes : NULL;
+}
+
 void sender_explain(struct sender *sender, struct bytes *out)
 {
     pthread_mutex_lock(&sender->lock);

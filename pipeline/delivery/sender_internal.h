@@ -26,6 +26,7 @@ struct sender {
     bool closing;
     struct sender *successor; /* set once; what needs a retry goes there */
     struct histogram enqueued_items, enqueued_bytes;
+    struct histogram taken_items, taken_bytes; /* of what batching made */
     _Atomic bool passed; /* a batch that the exporter does not accept was logged */
 };
 

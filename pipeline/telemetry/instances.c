@@ -143,6 +143,12 @@ static const struct metric enqueue_size =
 static const struct metric enqueue_bytes =
     METRIC_HISTOGRAM_ROW("otelcol_exporter_enqueue_size_bytes", &histogram_bytes, METRIC_DETAILED,
                          "By", "Bytes of the requests that were put into the queue.");
+static const struct metric batch_size = METRIC_HISTOGRAM_ROW(
+    "otelcol_exporter_queue_batch_send_size", &histogram_items, METRIC_DETAILED, "{items}",
+    "Items of the requests that sending_queue.batch made.");
+static const struct metric batch_bytes = METRIC_HISTOGRAM_ROW(
+    "otelcol_exporter_queue_batch_send_size_bytes", &histogram_bytes, METRIC_DETAILED, "By",
+    "Bytes of the requests that sending_queue.batch made.");
 static const struct metric retries =
     METRIC_ROW("spanlink_exporter_retries", METRIC_COUNTER, METRIC_BASIC, "{requests}",
                "Requests that failed and were scheduled for a retry.");
@@ -293,6 +299,10 @@ static void measure_exporter(const struct instance *exporter, const struct graph
                           NO_LABELS);
     metrics_add_histogram(metrics, &enqueue_bytes, sender_enqueued_bytes(exporter->sender),
                           NO_LABELS);
+    if (!sender_taken_items(exporter->sender))
+        return;
+    metrics_add_histogram(metrics, &batch_size, sender_taken_items(exporter->sender), NO_LABELS);
+    metrics_add_histogram(metrics, &batch_bytes, sender_taken_bytes(exporter->sender), NO_LABELS);
 }
 
 /* ---- all kinds ---- */

@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import http.server
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -264,6 +265,44 @@ def test_the_batch_counts_as_the_queue_does(sizer, tmp_path):
                 assert sides.post(port, "traces", request_of(names(4, f"r{number}s"))) == 200
             wait_for(lambda: sizer == "items" or len(backend.requests) >= 1, backend.sizes())
         seen[side] = backend.sizes()
+    assert seen["spanlink"] == seen["otelcol"]
+
+
+def sizes_of_batches(page):
+    """The metric of what sending_queue.batch made, by name and labels but for those of a scope."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{page}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    found = {}
+    for line in lines:
+        name, value = line.rsplit(" ", 1)
+        if name.startswith("otelcol_exporter_queue_batch_send_size_bytes"):
+            if "_bytes_count{" in name:  # the Collector's requests have empty fields too
+                found["bytes_count"] = float(value)
+        elif name.startswith("otelcol_exporter_queue_batch_send_size"):
+            labels = dict(re.findall(r'(\w+)="([^"]*)"', name))
+            found[name.partition("{")[0], labels["exporter"], labels.get("le")] = float(value)
+    return found
+
+
+def test_sizes_of_batches_are_counted_as_in_the_collector(tmp_path):
+    """Once for each, however often it is retried."""
+    seen = {}
+    for side in SIDES:
+        sink, port, page = Sink(), sides.free_port(), sides.free_port()
+        made = settings(port, sink, {"min_size": 30, "max_size": 60, "flush_timeout": "60s"})
+        made["service"]["telemetry"]["metrics"] = {"level": "detailed", "readers": [
+            {"pull": {"exporter": {"prometheus": {"host": "127.0.0.1", "port": page}}}}]}
+        sink.status = 503
+        with running(side, made, tmp_path / side, port):
+            for count in (8, 25, 130):
+                assert sides.post(port, "traces", request_of(names(count))) == 200
+            wait_for(lambda: sink.refused >= 2, "no retry")
+            sink.status = 200
+            wait_for(lambda: len(sink.requests) >= 3, sink.sizes())
+            seen[side] = sizes_of_batches(page)
+        sink.server.shutdown()
+        sink.server.server_close()
+    assert seen["otelcol"]["bytes_count"] == 3
     assert seen["spanlink"] == seen["otelcol"]
 
 
