@@ -11,6 +11,9 @@ bool utf8_valid(struct view text);
  * invalid. */
 size_t utf8_character(struct view text);
 
+/* A text without the white space of Unicode around it. */
+struct view utf8_trim(struct view text);
+
 /* Appends text with U+FFFD for each invalid byte. False: out is full. */
 bool utf8_repair(struct view text, struct bytes *out);
 

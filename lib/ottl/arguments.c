@@ -10,7 +10,7 @@ static const struct ottl_function *const tables[] = {
     ottl_time_functions,  ottl_time_text_functions, ottl_time_reading_functions,
     ottl_map_functions,   ottl_format_functions,    ottl_case_functions,
     ottl_url_functions,   ottl_list_functions,      ottl_list_editors,
-    ottl_replace_editors, ottl_grok_functions,
+    ottl_replace_editors, ottl_grok_functions,      ottl_xml_functions,
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
@@ -36,8 +36,6 @@ static const char *const absent[] = {
     "ParseCLF",
     "ParseELF",
     "ParseLEEF",
-    "ParseSimplifiedXML",
-    "ParseXML",
     "ProfileID",
     "Reduce",
     "RemoveXML",

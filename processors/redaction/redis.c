@@ -1,4 +1,5 @@
 /* Commands of Redis and Valkey, one a line, without the values among their arguments. */
+#include "lib/base/utf8.h"
 #include "processors/redaction/statement.h"
 
 #include <strings.h>
@@ -175,7 +176,7 @@ static bool read_argument(struct redis *redis)
 
 bool statement_redis(struct view text, struct bytes *out)
 {
-    text = statement_trim(text);
+    text = utf8_trim(text);
     if (!text.size)
         return true;
     struct redis redis = {.at = text.data,

@@ -328,7 +328,7 @@ bool statement_sql(struct view text, bool mysql, const struct regex *letter, str
         return false;
     if (out->size == from)
         return true;
-    struct view made = {out->data + from, out->size - from}, trimmed = statement_trim(made);
+    struct view made = {out->data + from, out->size - from}, trimmed = utf8_trim(made);
     memmove(out->data + from, trimmed.data, trimmed.size);
     out->size = from + trimmed.size;
     return true;

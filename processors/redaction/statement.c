@@ -1,48 +1,8 @@
 /* Statements of Memcached and of databases that take JSON. */
 #include "processors/redaction/statement.h"
+#include "lib/base/utf8.h"
 
 #include <ctype.h>
-
-/* ---- white space ---- */
-
-/* Bytes of the white space of Unicode that a text begins with; 0: it begins with none. */
-static size_t space_at(struct view text)
-{
-    static const char *const wide[] = {
-        "\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81",
-        "\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84", "\xe2\x80\x85", "\xe2\x80\x86",
-        "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a", "\xe2\x80\xa8",
-        "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80"};
-    if (!text.size || *text.data < 0x80)
-        return text.size && isspace(*text.data);
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
-        if (view_starts(text, view_of(wide[i])))
-            return strlen(wide[i]);
-    return 0;
-}
-
-static struct view behind(struct view text, size_t bytes)
-{
-    return (struct view){text.data + bytes, text.size - bytes};
-}
-
-static struct view without_leading_space(struct view text)
-{
-    for (size_t size; (size = space_at(text));)
-        text = behind(text, size);
-    return text;
-}
-
-struct view statement_trim(struct view text)
-{
-    text = without_leading_space(text);
-    for (size_t size = 1; size <= 3 && size <= text.size;) {
-        bool space = space_at(behind(text, text.size - size)) == size;
-        text.size -= space ? size : 0;
-        size = space ? 1 : size + 1;
-    }
-    return text;
-}
 
 /* ---- Memcached ---- */
 
@@ -54,7 +14,7 @@ static bool put(struct bytes *out, struct view text)
 bool statement_memcached(struct view text, struct bytes *out)
 {
     const uint8_t *end = text.size ? memmem(text.data, text.size, "\r\n", 2) : NULL;
-    return put(out, statement_trim(end ? view_between(text.data, end) : text));
+    return put(out, utf8_trim(end ? view_between(text.data, end) : text));
 }
 
 /* ---- JSON ---- */

@@ -13,9 +13,6 @@ static inline size_t statement_room(struct view text)
     return 4 * text.size + 64;
 }
 
-/* A text without white space of Unicode around it. */
-struct view statement_trim(struct view text);
-
 /* Each appends what it makes of a text. False: out is full, or its memory is not there.
  *
  * letter: a pattern that matches a letter of Unicode (STATEMENT_LETTER). mysql: double quotes hold

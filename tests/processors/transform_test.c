@@ -93,6 +93,22 @@ START_TEST(a_pattern_that_takes_too_long_is_an_error)
 }
 END_TEST
 
+START_TEST(xml_is_read_within_its_levels)
+{
+    char statement[2000];
+    size_t size =
+        (size_t)snprintf(statement, sizeof statement, "['set(span.attributes[\"x\"], ParseXML(\"");
+    for (int i = 0; i < 101; i++)
+        size += (size_t)snprintf(statement + size, sizeof statement - size, "<a>");
+    for (int i = 0; i < 101; i++)
+        size += (size_t)snprintf(statement + size, sizeof statement - size, "</a>");
+    snprintf(statement + size, sizeof statement - size, "\"))']");
+    makes(statement, "\"attributes\":[" KV("a", "x1") "]");
+    makes("['set(span.attributes[\"x\"], ParseSimplifiedXML(\"<l><i>1</i><i>2</i></l>\"))']",
+          "{\"arrayValue\":{\"values\":[{\"stringValue\":\"1\"},{\"stringValue\":\"2\"}]}}");
+}
+END_TEST
+
 START_TEST(keys_stay_where_the_match_of_one_takes_too_long)
 {
     char statements[600];
@@ -113,6 +129,7 @@ START_TEST(faults_name_line_and_column)
 END_TEST
 
 SUITE_MAIN("transform", statements_change_what_they_name, a_converter_makes_what_replaces_a_match,
-           keys_stay_where_the_match_of_one_takes_too_long, a_span_s_statement_may_set_its_resource,
-           editors_take_an_empty_map, groups_run_in_order, errors_are_passed_over_or_refused,
-           a_pattern_that_takes_too_long_is_an_error, faults_name_line_and_column)
+           keys_stay_where_the_match_of_one_takes_too_long, xml_is_read_within_its_levels,
+           a_span_s_statement_may_set_its_resource, editors_take_an_empty_map, groups_run_in_order,
+           errors_are_passed_over_or_refused, a_pattern_that_takes_too_long_is_an_error,
+           faults_name_line_and_column)
