@@ -1,4 +1,5 @@
 /* Editors that merge data points of a metric. */
+#include "lib/ottl/counts.h"
 #include "lib/ottl/function.h"
 #include "lib/ottl/metric_numbers.h"
 #include "lib/ottl/path.h"
@@ -172,11 +173,6 @@ static bool merge_numbers(const struct merging *merging, const struct group *gro
 
 /* ---- histograms ---- */
 
-struct counts {
-    uint64_t *of;
-    size_t count;
-};
-
 static void read_packed(struct counts *counts, const struct proto_field *field)
 {
     struct view bytes = field->bytes;
@@ -201,9 +197,8 @@ static void read_varints(struct counts *counts, const struct proto_field *field)
         counts->count++;
 }
 
-/* The repeated numbers of a field of a message; of NULL: no room. */
-static struct counts read_counts(struct ottl_run *run, struct view message, uint32_t number,
-                                 bool varints)
+struct counts ottl_read_counts(struct ottl_run *run, struct view message, uint32_t number,
+                               bool varints)
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
@@ -258,8 +253,8 @@ static void merge_figures(struct record *base, const struct record *other, uint3
 
 static bool merge_histogram(struct ottl_run *run, struct record *base, const struct record *other)
 {
-    struct counts one = read_counts(run, record_body(base), HISTOGRAM_BUCKETS, false);
-    struct counts two = read_counts(run, other->body, HISTOGRAM_BUCKETS, false);
+    struct counts one = ottl_read_counts(run, record_body(base), HISTOGRAM_BUCKETS, false);
+    struct counts two = ottl_read_counts(run, other->body, HISTOGRAM_BUCKETS, false);
     uint8_t *text = arena_array_raw(ottl_arena(run), one.count + 1, 8);
     if (!one.of || !two.of || !text)
         return false;
@@ -298,7 +293,7 @@ static struct buckets read_buckets(struct ottl_run *run, const struct record *po
     struct view body = record_get(point, number, &field) ? field.bytes : VIEW("");
     int64_t first =
         proto_find(body, BUCKETS_OFFSET, WIRE_VARINT, &offset) ? unzigzag(offset.value) : 0;
-    return (struct buckets){first, read_counts(run, body, BUCKETS_COUNTS, true)};
+    return (struct buckets){first, ottl_read_counts(run, body, BUCKETS_COUNTS, true)};
 }
 
 enum { BUCKETS_MOST = 100000 };

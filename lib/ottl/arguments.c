@@ -5,20 +5,19 @@
 #include <time.h>
 
 static const struct ottl_function *const tables[] = {
-    ottl_editors,         ottl_metric_editors,      ottl_aggregate_editors,
-    ottl_span_editors,    ottl_type_functions,      ottl_text_functions,
-    ottl_time_functions,  ottl_time_text_functions, ottl_time_reading_functions,
-    ottl_map_functions,   ottl_format_functions,    ottl_case_functions,
-    ottl_url_functions,   ottl_list_functions,      ottl_list_editors,
-    ottl_replace_editors, ottl_grok_functions,      ottl_xml_functions,
+    ottl_editors,           ottl_metric_editors,      ottl_aggregate_editors,
+    ottl_span_editors,      ottl_type_functions,      ottl_text_functions,
+    ottl_time_functions,    ottl_time_text_functions, ottl_time_reading_functions,
+    ottl_map_functions,     ottl_format_functions,    ottl_case_functions,
+    ottl_url_functions,     ottl_list_functions,      ottl_list_editors,
+    ottl_replace_editors,   ottl_grok_functions,      ottl_xml_functions,
+    ottl_histogram_editors,
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
 /* Those of the Collector's contrib 0.159 that are not here. */
 static const char *const absent[] = {
     "convert_exponential_histogram_to_histogram",
-    "extract_percentile_metric",
-    "merge_histogram_buckets",
     "All",
     "Any",
     "CommunityID",

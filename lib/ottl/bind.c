@@ -315,7 +315,7 @@ static bool bind_editor(const struct binder *binder, struct ottl_node *editor)
     if (!bind_node(binder, editor))
         return false;
     ottl->adds_items = editor->function->contexts & FN_ADDS_ITEMS;
-    if (strncmp(editor->function->parameters, "target", 6) != 0) /* the record itself */
+    if (!ottl_has_target(editor->function))
         return true;
     const struct ottl_node *target = editor->count ? editor->items[0] : NULL;
     if (!target || target->kind != NODE_PATH)

@@ -30,7 +30,15 @@ extern const struct ottl_function ottl_editors[], ottl_metric_editors[], ottl_ag
     ottl_span_editors[], ottl_format_functions[], ottl_type_functions[], ottl_text_functions[],
     ottl_case_functions[], ottl_url_functions[], ottl_list_functions[], ottl_list_editors[],
     ottl_time_functions[], ottl_time_text_functions[], ottl_time_reading_functions[],
-    ottl_map_functions[], ottl_replace_editors[], ottl_grok_functions[], ottl_xml_functions[];
+    ottl_map_functions[], ottl_replace_editors[], ottl_grok_functions[], ottl_xml_functions[],
+    ottl_histogram_editors[];
+
+/* Whether an editor's first argument is the path that it changes; else it changes the record. */
+static inline bool ottl_has_target(const struct ottl_function *editor)
+{
+    return strncmp(editor->parameters, "target", 6) == 0 &&
+           (!editor->parameters[6] || editor->parameters[6] == ',');
+}
 
 const struct ottl_function *ottl_function_find(struct view name);
 

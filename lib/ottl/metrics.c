@@ -1,10 +1,11 @@
 /* Editors of metrics: some change the metric itself, others add metrics made from it. */
 #include "lib/ottl/function.h"
+#include "lib/ottl/making.h"
 #include "lib/ottl/metric_numbers.h"
 #include "lib/ottl/path.h"
 #include "lib/wire/proto/proto_write.h"
 
-enum { MADE_MOST = 64 << 20, GENERATIONS = 4 };
+enum { MADE_MOST = 64 << 20 };
 
 static double double_of(uint64_t bits)
 {
@@ -85,74 +86,6 @@ static struct ottl_value gauge_to_sum(struct ottl_run *run, const struct ottl_no
 
 /* ---- metrics made of a metric ---- */
 
-/* Adds a metric, its field as it is in ScopeMetrics. */
-static void add(struct ottl_run *run, const struct ottl_node *call, struct view field)
-{
-    if (run->at->generation >= GENERATIONS)
-        ottl_fail(run, "%s also runs for the metrics that it adds, add a where that excludes them",
-                  call->function->name);
-    else if (!run->failed && !request_edit_add_item(run->at, field))
-        ottl_fail(run, "out of memory");
-}
-
-/* Begins a metric with the description of the one that it is made of, up to its data. */
-struct making {
-    struct bytes out;
-    struct proto_write write;
-    size_t metric, data;
-};
-
-static void copy_text(struct making *making, const struct record *metric, uint32_t number)
-{
-    struct proto_field field;
-    if (record_get(metric, number, &field) && field.bytes.size)
-        proto_write_bytes(&making->write, number, field.bytes);
-}
-
-static void begin(struct making *making, const struct record *metric, struct view suffix,
-                  const char *unit, uint32_t number)
-{
-    struct proto_field name;
-    bytes_init(&making->out, MADE_MOST, NULL);
-    making->write = proto_write_begin(&making->out);
-    making->metric = proto_write_open(&making->write, SCOPE_METRICS);
-    size_t opened = proto_write_open(&making->write, METRIC_NAME);
-    if (record_get(metric, METRIC_NAME, &name))
-        proto_write_raw(&making->write, name.bytes);
-    proto_write_raw(&making->write, suffix);
-    proto_write_close(&making->write, opened);
-    copy_text(making, metric, METRIC_DESCRIPTION);
-    if (unit)
-        proto_write_bytes(&making->write, METRIC_UNIT, view_of(unit));
-    else
-        copy_text(making, metric, METRIC_UNIT);
-    making->data = proto_write_open(&making->write, number);
-}
-
-static void end(struct making *making, struct ottl_run *run, const struct ottl_node *call,
-                bool wanted)
-{
-    proto_write_close(&making->write, making->data);
-    proto_write_close(&making->write, making->metric);
-    if (making->write.result != BYTES_OK)
-        ottl_fail(run, "out of memory");
-    else if (wanted)
-        add(run, call, ottl_keep(run, bytes_view(&making->out)));
-    bytes_release(&making->out);
-}
-
-/* The attributes and times of a data point, as those of a NumberDataPoint. */
-static void copy_frame(struct making *making, struct view point, uint32_t list)
-{
-    struct proto_scan scan = proto_scan_begin(point);
-    struct proto_field field;
-    while (proto_scan_next(&scan, &field))
-        if (field.number == list && field.type == WIRE_LEN)
-            proto_write_bytes(&making->write, NUMBER_ATTRIBUTES, field.bytes);
-        else if (field.number == POINT_FIELD_START || field.number == POINT_FIELD_TIME)
-            proto_write_raw(&making->write, view_between(field.start, field.end));
-}
-
 /* What is taken from a point: its count as an int, or its sum as a double. */
 enum taken { TAKE_COUNT, TAKE_SUM };
 
@@ -165,7 +98,7 @@ static bool take(struct making *making, struct view point, uint32_t kind, enum t
     if (!there && taken == TAKE_SUM && kind != METRIC_SUMMARY)
         return false;
     size_t opened = proto_write_open(&making->write, DATA_POINTS);
-    copy_frame(making, point, edit_list(SIGNAL_METRICS, EDIT_POINT, edit_point_of(kind)));
+    making_copy_frame(making, point, edit_list(SIGNAL_METRICS, EDIT_POINT, edit_point_of(kind)));
     proto_write_fixed64(&making->write, taken == TAKE_COUNT ? NUMBER_INT : NUMBER_DOUBLE,
                         there ? field.value : 0);
     proto_write_close(&making->write, opened);
@@ -189,15 +122,15 @@ static struct ottl_value extract(struct ottl_run *run, const struct ottl_node *c
     if (!temporality)
         return ottl_fail(run, "%s takes a histogram with a temporality, or a summary",
                          call->function->name);
-    begin(&making, metric, ottl_text_or(call, 1, taken == TAKE_COUNT ? "_count" : "_sum"),
-          taken == TAKE_COUNT ? "1" : NULL, METRIC_SUM);
+    making_begin(&making, metric, ottl_text_or(call, 1, taken == TAKE_COUNT ? "_count" : "_sum"),
+                 taken == TAKE_COUNT ? "1" : NULL, NULL, METRIC_SUM);
     struct proto_scan scan = proto_scan_begin(data.bytes);
     while (proto_scan_next(&scan, &field))
         if (field.number == DATA_POINTS && take(&making, field.bytes, data.number, taken))
             any = true;
     proto_write_number(&making.write, DATA_TEMPORALITY, temporality);
     proto_write_number(&making.write, SUM_MONOTONIC, call->items[0]->value.boolean);
-    end(&making, run, call, any);
+    making_end(&making, run, call, any);
     return ottl_nil();
 }
 
@@ -230,8 +163,9 @@ static struct ottl_value summary_to_sum(struct ottl_run *run, const struct ottl_
                 point = record_body(&run->at->records[EDIT_POINT]);
     if (!body.data || !point.data)
         return ottl_fail(run, "out of memory");
-    begin(&making, &run->at->records[EDIT_ITEM],
-          ottl_text_or(call, 2, taken == TAKE_COUNT ? "_count" : "_sum"), NULL, METRIC_SUM);
+    making_begin(&making, &run->at->records[EDIT_ITEM],
+                 ottl_text_or(call, 2, taken == TAKE_COUNT ? "_count" : "_sum"), NULL, NULL,
+                 METRIC_SUM);
     struct proto_scan scan = proto_scan_begin(body);
     while (proto_scan_next(&scan, &field))
         if (field.number == DATA_POINTS)
@@ -239,7 +173,7 @@ static struct ottl_value summary_to_sum(struct ottl_run *run, const struct ottl_
                  taken);
     proto_write_number(&making.write, DATA_TEMPORALITY, temporality_of(call));
     proto_write_number(&making.write, SUM_MONOTONIC, call->items[1]->value.boolean);
-    end(&making, run, call, true);
+    making_end(&making, run, call, true);
     return ottl_nil();
 }
 
@@ -270,7 +204,7 @@ static void put_quantile(struct making *making, struct ottl_run *run, struct vie
         return;
     }
     size_t opened = proto_write_open(&making->write, DATA_POINTS);
-    copy_frame(making, point, 0);
+    making_copy_frame(making, point, 0);
     proto_write_raw(&making->write,
                     view_between(text, attributes_put(text, &list, NUMBER_ATTRIBUTES)));
     proto_write_fixed64(&making->write, NUMBER_DOUBLE,
@@ -285,7 +219,7 @@ static struct ottl_value quantiles_to_gauge(struct ottl_run *run, const struct o
     struct making making;
     if (!ottl_metric_data(metric, &data) || data.number != METRIC_SUMMARY)
         return ottl_nil();
-    begin(&making, metric, ottl_text_or(call, 1, ".quantiles"), NULL, METRIC_GAUGE);
+    making_begin(&making, metric, ottl_text_or(call, 1, ".quantiles"), NULL, NULL, METRIC_GAUGE);
     struct proto_scan scan = proto_scan_begin(data.bytes), quantiles;
     while (proto_scan_next(&scan, &point)) {
         if (point.number != DATA_POINTS)
@@ -296,7 +230,7 @@ static struct ottl_value quantiles_to_gauge(struct ottl_run *run, const struct o
                 put_quantile(&making, run, point.bytes, field.bytes,
                              ottl_text_or(call, 0, "quantile"));
     }
-    end(&making, run, call, !run->failed);
+    making_end(&making, run, call, !run->failed);
     return ottl_nil();
 }
 
@@ -321,7 +255,7 @@ static struct ottl_value copy_metric(struct ottl_run *run, const struct ottl_nod
             record_set_bytes(&copy, numbers[i], ottl_arg_string(run, call, i));
     struct view made = run->failed ? (struct view){0} : record_field(&copy, SCOPE_METRICS);
     if (made.data)
-        add(run, call, made);
+        making_add(run, call, made);
     else if (!run->failed)
         ottl_fail(run, "out of memory");
     return ottl_nil();

@@ -52,7 +52,7 @@ static void sieve_node(struct ottl *ottl, struct ottl_node *node)
 
 void ottl_sieve_bind(struct ottl *ottl)
 {
-    bool itself = ottl->editor && strncmp(ottl->editor->function->parameters, "target", 6) != 0;
+    bool itself = ottl->editor && !ottl_has_target(ottl->editor->function);
     for (int level = 0; itself && level < EDIT_LEVELS; level++)
         ottl->sieves[level].all = true;
     if (ottl->editor)

@@ -53,6 +53,12 @@ START_TEST(faults_have_their_place)
             1, 1, "one %s and no other %");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, SHA256)", 1, 11, "expected (...) after SHA256");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, Nope)", 1, 11, "unknown enum Nope");
+    refused(OTTL_STATEMENT, OTTL_METRIC, "extract_percentile_metric(100.0)", 1, 1,
+            "above 0 and below 100");
+    refused(OTTL_STATEMENT, OTTL_DATAPOINT, "merge_histogram_buckets(0, \"limit_buckets\")", 1, 1,
+            "expected a positive integer");
+    refused(OTTL_STATEMENT, OTTL_DATAPOINT, "merge_histogram_buckets(1, \"half\")", 1, 1,
+            "\"remove_explicit_bound\" or \"limit_buckets\"");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(cache, ExtractGrokPatterns(name, \"%{NOPE}\"))", 1, 12,
             "unknown pattern NOPE");
     refused(OTTL_STATEMENT, OTTL_SPAN,
