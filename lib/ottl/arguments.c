@@ -29,8 +29,6 @@ static const char *const absent[] = {
     "InsertXML",
     "MapEach",
     "MapKeys",
-    "Murmur3Hash",
-    "Murmur3Hash128",
     "ParseCEF",
     "ParseCLF",
     "ParseELF",

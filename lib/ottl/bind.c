@@ -90,9 +90,9 @@ static bool bind_enum(const struct binder *binder, struct ottl_node *node)
  * string from them. */
 static bool bind_converter(const struct binder *binder, struct ottl_node *node)
 {
-    static const char *const names[] = {"Base64Decode", "MD5",         "SHA1",
-                                        "SHA256",       "SHA512",      "ToCamelCase",
-                                        "ToLowerCase",  "ToSnakeCase", "ToUpperCase"};
+    static const char *const names[] = {
+        "Base64Decode", "MD5",         "Murmur3Hash", "Murmur3Hash128", "SHA1",       "SHA256",
+        "SHA512",       "ToCamelCase", "ToLowerCase", "ToSnakeCase",    "ToUpperCase"};
     node->function = node->kind == NODE_ENUM ? ottl_function_find(node->name) : NULL;
     node->kind = NODE_FUNCTION;
     for (size_t i = 0; node->function && i < sizeof names / sizeof *names; i++)
@@ -100,8 +100,8 @@ static bool bind_converter(const struct binder *binder, struct ottl_node *node)
             return true;
     return ottl_say(binder->ottl, node->at, binder->fault,
                     "expected the name of a converter from a string to a string: Base64Decode, "
-                    "MD5, SHA1, SHA256, SHA512, ToCamelCase, ToLowerCase, ToSnakeCase or "
-                    "ToUpperCase");
+                    "MD5, Murmur3Hash, Murmur3Hash128, SHA1, SHA256, SHA512, ToCamelCase, "
+                    "ToLowerCase, ToSnakeCase or ToUpperCase");
 }
 
 /* The i-th of "target,pattern?": its name, and whether it may be left out. Size 0: no more. */

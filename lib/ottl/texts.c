@@ -2,6 +2,7 @@
 #include "lib/ottl/function.h"
 
 #include "lib/base/digests.h"
+#include "lib/base/murmur3.h"
 #include "lib/base/sha256.h"
 #include "lib/wire/http/base64.h"
 
@@ -204,6 +205,28 @@ static struct ottl_value sha512_of(struct ottl_run *run, const struct ottl_node 
     return run->failed ? ottl_nil() : hex_of(run, sum, sizeof sum);
 }
 
+/* The least significant byte first, as the Collector shows them. */
+static struct ottl_value murmur3(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    uint32_t hash = murmur3_32(text);
+    uint8_t sum[4];
+    for (unsigned i = 0; i < sizeof sum; i++)
+        sum[i] = (uint8_t)(hash >> (8 * i));
+    return run->failed ? ottl_nil() : hex_of(run, sum, sizeof sum);
+}
+
+static struct ottl_value murmur3_of_128(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct view text = ottl_arg_string(run, call, 0);
+    uint64_t halves[2];
+    uint8_t sum[16];
+    murmur3_128(text, halves);
+    for (unsigned i = 0; i < sizeof sum; i++)
+        sum[i] = (uint8_t)(halves[i / 8] >> (8 * (i % 8)));
+    return run->failed ? ottl_nil() : hex_of(run, sum, sizeof sum);
+}
+
 /* FNV-1a of 64 bits (draft-eastlake-fnv). */
 static struct ottl_value fnv(struct ottl_run *run, const struct ottl_node *call)
 {
@@ -253,6 +276,8 @@ const struct ottl_function ottl_text_functions[] = {
     {"MD5", "target", md5_of, FN_NO_PATTERN, false, 0, NULL},
     {"SHA1", "target", sha1_of, FN_NO_PATTERN, false, 0, NULL},
     {"SHA512", "target", sha512_of, FN_NO_PATTERN, false, 0, NULL},
+    {"Murmur3Hash", "target", murmur3, FN_NO_PATTERN, false, 0, NULL},
+    {"Murmur3Hash128", "target", murmur3_of_128, FN_NO_PATTERN, false, 0, NULL},
     {"FNV", "target", fnv, FN_NO_PATTERN, false, 0, NULL},
     {"Base64Encode", "target,variant?", to_base64, FN_NO_PATTERN, false, 0, NULL},
     {0},
