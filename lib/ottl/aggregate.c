@@ -67,7 +67,7 @@ static void set_number(struct record *record, uint32_t number, double value)
     record_set_fixed64(record, number, bits);
 }
 
-/* The earliest start counts. */
+/* The earliest start is used. */
 static void merge_start(struct record *base, const struct record *other)
 {
     if (fixed(other, POINT_FIELD_START) < fixed(base, POINT_FIELD_START))
@@ -146,7 +146,7 @@ static int64_t aggregate_ints(enum aggregation how, int64_t *values, size_t coun
     return count % 2 ? values[count / 2] : (int64_t)middle / 2;
 }
 
-/* The first one's type counts. A single point stays as it is, even where points are counted. */
+/* The result has the type of the first. A single point is left unchanged, even by "count". */
 static bool merge_numbers(const struct merging *merging, const struct group *group)
 {
     struct record *base = &group->first->record;
@@ -214,7 +214,7 @@ struct counts ottl_read_counts(struct ottl_run *run, struct view message, uint32
     return counts;
 }
 
-/* All fields of a number of both, one behind the other. */
+/* The fields with a number, of one and then of the other. */
 static bool join_fields(struct ottl_run *run, struct record *base, const struct record *other,
                         uint32_t number)
 {
@@ -343,7 +343,7 @@ static bool merge_exponential(struct ottl_run *run, struct record *base, const s
            join_fields(run, base, other, EXPONENTIAL_EXEMPLARS);
 }
 
-/* Histograms are always added up. Those of nothing change nothing. */
+/* Histograms are always added up. Empty ones change nothing. */
 static bool merge_group(const struct merging *merging, const struct group *group)
 {
     struct record *base = &group->first->record;
@@ -363,7 +363,7 @@ static bool merge_group(const struct merging *merging, const struct group *group
 
 /* ---- groups ---- */
 
-/* What points of one group have in common, besides their attributes. */
+/* What the points of a group have in common, other than their attributes. */
 static bool key_more(const struct merging *merging, const struct record *point, struct bytes *key)
 {
     bool plain = merging->kind == METRIC_HISTOGRAM;
@@ -510,7 +510,7 @@ static bool is_in(const struct ottl_node *list, struct view text)
     return false;
 }
 
-/* Leaves the attributes that are named, or all where none is. */
+/* Keeps the named attributes, or all of them if none is named. */
 static void keep_named(struct attributes *list, const struct ottl_node *call)
 {
     for (size_t i = 0; ottl_has(call, 1) && i < list->count; i++)

@@ -15,7 +15,7 @@ static const struct ottl_function *const tables[] = {
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
-/* Those of the Collector's contrib 0.159 that are not here. */
+/* Functions of the Collector's contrib 0.159 that are not supported. */
 static const char *const absent[] = {
     "convert_exponential_histogram_to_histogram",
     "All",
@@ -29,10 +29,6 @@ static const char *const absent[] = {
     "InsertXML",
     "MapEach",
     "MapKeys",
-    "ParseCEF",
-    "ParseCLF",
-    "ParseELF",
-    "ParseLEEF",
     "ProfileID",
     "Reduce",
     "RemoveXML",

@@ -1,4 +1,4 @@
-/* Names to what they stand for: paths, functions, enums, patterns. */
+/* Resolves names: paths, functions, enums and patterns. */
 #include "lib/ottl/grok.h"
 #include "lib/ottl/path.h"
 
@@ -136,7 +136,7 @@ static bool same_name(struct view parameter, struct view argument)
     return i == parameter.size && j == argument.size;
 }
 
-/* Puts the arguments into their places; named ones stand behind the others. */
+/* Puts the arguments in the order of the parameters; named ones follow the others. */
 static bool place_arguments(const struct binder *binder, struct ottl_node *call)
 {
     struct ottl_node **placed =
@@ -163,8 +163,8 @@ static bool place_arguments(const struct binder *binder, struct ottl_node *call)
     size_t count = 0;
     for (struct view each; (each = parameter(call->function, count, &optional)).size; count++)
         if (!placed[count] && !optional)
-            return ottl_say(binder->ottl, call->at, binder->fault, "%s needs %.*s", name,
-                            VIEW_ARG(each));
+            return ottl_say(binder->ottl, call->at, binder->fault, "%s: missing argument %.*s",
+                            name, VIEW_ARG(each));
     call->items = placed;
     call->count = count;
     return true;
@@ -234,11 +234,11 @@ static bool bind_pattern(const struct binder *binder, struct ottl_node *call)
         return ottl_say(binder->ottl, pattern->at, binder->fault,
                         "the pattern of %s must be a string literal", call->function->name);
     call->regex = compile(call->function, pattern->value.bytes, error, sizeof error);
-    return call->regex || ottl_say(binder->ottl, pattern->at, binder->fault, "not a %s: %s",
+    return call->regex || ottl_say(binder->ottl, pattern->at, binder->fault, "invalid %s: %s",
                                    call->function->glob ? "pattern" : "regular expression", error);
 }
 
-/* A duration that is written out is read once. One that cannot be read fails when it is run. */
+/* A literal duration is parsed once. One that is invalid fails when it is evaluated. */
 static void fold(struct ottl_node *call)
 {
     struct ottl_run run = {0};
@@ -308,7 +308,7 @@ static bool bind_node(const struct binder *binder, struct ottl_node *node)
     return true;
 }
 
-/* What an editor changes is its first argument. */
+/* The first argument of an editor is what it changes. */
 static bool bind_editor(const struct binder *binder, struct ottl_node *editor)
 {
     struct ottl *ottl = binder->ottl;

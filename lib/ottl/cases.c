@@ -1,4 +1,4 @@
-/* Converters of the case of letters. */
+/* Converters that change the case of letters. */
 #include "lib/ottl/function.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ static void load_letters(void)
     letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* Bytes of a character and its code; what is no UTF-8 is one byte. */
+/* Bytes of a character and its code; invalid UTF-8 is one byte. */
 static size_t decode(struct view text, uint32_t *code)
 {
     uint8_t first = *text.data;
@@ -75,7 +75,7 @@ static struct ottl_value to_upper(struct ottl_run *run, const struct ottl_node *
 
 /* ---- snake and camel ---- */
 
-/* Only the letters of ASCII have a case here, and only its digits are digits. */
+/* Only ASCII letters have a case here, and only ASCII digits are digits. */
 static bool is_digit(uint8_t c)
 {
     return c >= '0' && c <= '9';
@@ -136,7 +136,7 @@ static struct ottl_value in_snake(struct ottl_run *run, struct view given)
     return ottl_made_text(run, &out, ok);
 }
 
-/* http_server-name to HttpServerName; what is neither letter nor digit goes. */
+/* http_server-name to HttpServerName; other characters are removed. */
 static struct ottl_value in_camel(struct ottl_run *run, struct view given)
 {
     struct view text = view_trim(given, VIEW_SPACE);

@@ -1,4 +1,4 @@
-/* The functions that change something. */
+/* Editors of maps, strings and lists. */
 #include "lib/ottl/target.h"
 
 #include "lib/wire/proto/text.h"
@@ -53,7 +53,7 @@ static struct ottl_value keep_matching_keys(struct ottl_run *run, const struct o
     return by_pattern(run, call, true);
 }
 
-/* The texts of a list, as keys. */
+/* The strings of a list, as keys. */
 static struct attributes texts(struct ottl_run *run, const struct ottl_node *call, size_t i)
 {
     struct ottl_value keys = ottl_arg(run, call, i);
@@ -157,7 +157,7 @@ static struct ottl_value merge_maps(struct ottl_run *run, const struct ottl_node
     return from.failed ? ottl_fail(run, "out of memory") : target_close(&target, run);
 }
 
-/* ---- texts ---- */
+/* ---- strings ---- */
 
 static const char *check_truncate(const struct ottl_node *call)
 {
@@ -204,7 +204,7 @@ struct flattening {
     struct ottl_run *run;
     struct attributes *to;
     int64_t most;
-    bool resolves;           /* a key that is there already gets a number behind it */
+    bool resolves;           /* a number is appended to a key that exists already */
     struct attributes times; /* how often, for each such key */
     struct bytes key;        /* of the value that is read */
 };
@@ -244,7 +244,7 @@ static void put_flat(struct flattening *flat, const struct value *value)
 
 static void flatten_into(struct flattening *flat, const struct value *value, int64_t depth);
 
-/* A list in a list: the Collector writes the inner index right behind the outer one. */
+/* A list in a list: the Collector writes the inner index right after the outer one. */
 static void flatten_inner_list(struct flattening *flat, const struct value *value, int64_t depth)
 {
     struct proto_scan scan = proto_scan_begin(value->bytes);
@@ -295,7 +295,7 @@ static void flatten_into(struct flattening *flat, const struct value *value, int
     }
 }
 
-/* Flattens what the target has, which is emptied. False: no room; nothing changed. */
+/* Empties the target and flattens its content into it. False: no memory; nothing changed. */
 static bool flatten_all(struct flattening *flat, struct view prefix)
 {
     size_t count = flat->to->count;
@@ -337,7 +337,7 @@ static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *c
     return done ? target_close(&target, run) : ottl_fail(run, "out of memory");
 }
 
-/* ---- texts of all, and lists ---- */
+/* ---- stringify_all, append ---- */
 
 static struct ottl_value stringify_all(struct ottl_run *run, const struct ottl_node *call)
 {
@@ -357,7 +357,8 @@ static struct ottl_value stringify_all(struct ottl_run *run, const struct ottl_n
     return target_close(&target, run);
 }
 
-/* Appends an element; a list's own elements if spread. False: it can be no element, or no room. */
+/* Appends an element, or with spread the elements of a list. False: no list can hold it, or no
+ * memory. */
 static bool append_to(struct bytes *out, const struct ottl_value *from, bool spread)
 {
     struct value value;
@@ -385,7 +386,7 @@ static struct ottl_value append(struct ottl_run *run, const struct ottl_node *ca
         value = ottl_bytes(TYPE_LIST, ottl_keep(run, bytes_view(&out)));
         ottl_path_set(call->items[0], run, &value);
     } else if (!run->failed) {
-        ottl_fail(run, "append: a value that a list cannot hold");
+        ottl_fail(run, "append: a list cannot hold this value");
     }
     bytes_release(&out);
     return ottl_nil();

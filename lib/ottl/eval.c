@@ -1,4 +1,4 @@
-/* Values of nodes. */
+/* Evaluates nodes. */
 #include "lib/ottl/function.h"
 #include "lib/ottl/path.h"
 #include "lib/wire/proto/proto_plain.h"
@@ -21,7 +21,7 @@ enum { KEEP_SMALL = 4096 };
 
 struct view ottl_keep(struct ottl_run *run, struct view bytes)
 {
-    /* A large result leaves a quarter of the room to what else is set in the request. */
+    /* A large result leaves a quarter of the memory to what else is set in the request. */
     const struct arena *arena = ottl_arena(run);
     bool large = bytes.size > KEEP_SMALL && arena->used + bytes.size > arena->cap - arena->cap / 4;
     uint8_t *copy = large ? NULL : arena_array_raw(ottl_arena(run), bytes.size + 1, 1);
@@ -146,7 +146,7 @@ static bool ordered(int order, enum ottl_op op)
 
 static bool compare_numbers(double a, double b, enum ottl_op op)
 {
-    if (a != a || b != b) /* nothing is equal to, below or above what is no number */
+    if (a != a || b != b) /* NaN is not equal to, less or greater than anything */
         return op == OP_NE;
     return ordered((a > b) - (a < b), op);
 }
@@ -232,7 +232,7 @@ static struct ottl_value math_double(struct ottl_run *run, double a, double b, e
     return b == 0 ? ottl_fail(run, "division by zero") : ottl_double(a / b);
 }
 
-/* Times and durations are added and taken off each other. */
+/* Adds and subtracts times and durations. */
 static struct ottl_value math_time(struct ottl_run *run, const struct ottl_value *a,
                                    const struct ottl_value *b, enum ottl_op op)
 {
@@ -362,7 +362,8 @@ struct ottl_value ottl_index(struct ottl_value value, struct ottl_node *const *k
 
 /* ---- nodes ---- */
 
-/* An AnyValue that is a string of less than 128 bytes, as most are. Data NULL: another. */
+/* The string of an AnyValue if it is shorter than 128 bytes, as most are. Data NULL: another value.
+ */
 static inline struct view short_text(struct view any)
 {
     if (any.size < 2 || any.data[0] != PLAIN_TAG(1, WIRE_LEN) || any.data[1] >= 0x80 ||

@@ -33,7 +33,7 @@ static bool *flag_of(struct verb *verb, char flag)
                          : NULL;
 }
 
-/* Takes a verb off the text, which begins behind its "%". False: it is none that is supported. */
+/* Reads a verb from a text that begins after its "%". False: it is not supported. */
 static bool next_verb(struct view *at, struct verb *verb)
 {
     *verb = (struct verb){.width = -1, .precision = -1};
@@ -68,7 +68,9 @@ static const char *check_format(const struct ottl_node *call)
             return "only the verbs %s, %v, %d, %f, %e, %t, %x, %X and %% are supported";
         verbs += verb.letter != '%';
     }
-    return verbs == values->count ? NULL : "the format has not as many verbs as there are values";
+    return verbs == values->count
+               ? NULL
+               : "the number of verbs in the format differs from the number of values";
 }
 
 static size_t characters(struct view text, size_t most, size_t *count)
@@ -83,7 +85,7 @@ static size_t characters(struct view text, size_t most, size_t *count)
     return i;
 }
 
-/* A text in its width. */
+/* Writes a text padded to its width. */
 static bool put_text(struct bytes *out, const struct verb *verb, struct view text)
 {
     size_t count, most = verb->precision < 0 ? SIZE_MAX : (size_t)verb->precision;
@@ -95,7 +97,7 @@ static bool put_text(struct bytes *out, const struct verb *verb, struct view tex
            (!verb->minus || bytes_printf(out, "%*s", blanks, "") == BYTES_OK);
 }
 
-/* C's conversion of a number, which is Go's. */
+/* The conversion of printf, which is the same as Go's. */
 static const char *conversion(const struct verb *verb, const char *type, char text[32])
 {
     snprintf(text, 32, "%%%s%s%s%s*.*%s", verb->minus ? "-" : "", verb->plus ? "+" : "",
@@ -181,7 +183,7 @@ static bool put_hex(struct bytes *out, const struct verb *verb, const struct ott
     return ok;
 }
 
-/* Ids and times are shown by a text of their own, whatever the verb; durations by one or as their
+/* Ids and times have a text of their own, whatever the verb; durations too, or they are shown as
  * nanoseconds. */
 static struct ottl_value as_shown(struct ottl_run *run, const struct verb *verb,
                                   const struct ottl_value *value)

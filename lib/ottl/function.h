@@ -13,19 +13,19 @@ struct ottl_function {
     const char *parameters; /* "target,pattern,replacement?" : those with ? may be left out */
     ottl_fn *fn;
     int pattern;       /* number of the one that is a pattern; -1: none */
-    bool glob;         /* it has * and ? in place of a regular expression */
+    bool glob;         /* the pattern is a glob */
     unsigned contexts; /* bits, FN_ADDS_ITEMS and FN_CONDITIONS; 0: all */
     const char *(*check)(const struct ottl_node *call); /* of its literals; NULL: none */
 };
 
 enum { FN_NO_PATTERN = -1 };
 
-/* In contexts: it adds metrics to the request. */
+/* A bit of contexts: it adds metrics to the request. */
 #define FN_ADDS_ITEMS (1u << 31)
-/* Not in statements. */
+/* The same: it is available in conditions only. */
 #define FN_CONDITIONS (1u << 30)
 
-/* NULL-named ends. */
+/* Each ends with a name that is NULL. */
 extern const struct ottl_function ottl_editors[], ottl_metric_editors[], ottl_aggregate_editors[],
     ottl_span_editors[], ottl_format_functions[], ottl_type_functions[], ottl_text_functions[],
     ottl_case_functions[], ottl_url_functions[], ottl_list_functions[], ottl_list_editors[],
@@ -42,11 +42,10 @@ static inline bool ottl_has_target(const struct ottl_function *editor)
 
 const struct ottl_function *ottl_function_find(struct view name);
 
-/* What is to be said of a name that is none of them: one that is like it, or that the Collector has
- * it; "": nothing. */
+/* A hint for an unknown name: a similar one, or that only the Collector has it; "": none. */
 void ottl_function_hint(struct view name, char hint[120]);
 
-/* Arguments, evaluated. Each fails the run where the type is another. */
+/* Evaluate arguments. The run fails if the type is another. */
 struct ottl_value ottl_arg(struct ottl_run *run, const struct ottl_node *call, size_t i);
 struct view ottl_arg_string(struct ottl_run *run, const struct ottl_node *call, size_t i);
 int64_t ottl_arg_int(struct ottl_run *run, const struct ottl_node *call, size_t i);

@@ -26,7 +26,7 @@ struct ottl_group {
 
 /* ---- making and checking ---- */
 
-/* Who is told of faults: a report, or the text of an error. */
+/* Where faults are reported: a report, or the text of an error. */
 struct teller {
     struct key_report *report;
     const char *path;
@@ -109,7 +109,7 @@ static enum ottl_context inferred(const struct ottl_group *group)
     return context;
 }
 
-/* The context that the first of its editors that are for one is for. */
+/* The context of the first editor that is available in one context only. */
 static enum ottl_context only_context(const struct ottl_group *group)
 {
     enum ottl_context context = OTTL_NONE;
@@ -271,7 +271,7 @@ void ottl_group_sieve(const struct ottl_group *group, struct key_sieve sieves[ED
 
 enum { SHOWN_MAX = 80 };
 
-/* The text on one line, cut off where it is long. */
+/* The text on one line, truncated if it is long. */
 static void show(const struct ottl *ottl, char shown[SHOWN_MAX + 4])
 {
     struct view text = ottl_text(ottl);
@@ -283,7 +283,7 @@ static void show(const struct ottl *ottl, char shown[SHOWN_MAX + 4])
     snprintf(shown + size, 4, "%s", size < text.size ? "..." : "");
 }
 
-/* Whether all goes on where one of its members cannot be evaluated. */
+/* Whether to continue after a member that cannot be evaluated. */
 static bool goes_on(const struct ottl_group *group, const struct member *member,
                     const struct ottl_run *run, struct ottl_errors *errors)
 {
@@ -304,7 +304,7 @@ static bool goes_on(const struct ottl_group *group, const struct member *member,
     return group->mode != OTTL_PROPAGATE;
 }
 
-/* The first of the conditions, from one on, that holds decides. */
+/* The first condition that holds, from a given one on, decides. */
 static enum ottl_result any_holds(const struct ottl_group *group, size_t first,
                                   struct ottl_run *run, struct ottl_errors *errors)
 {
@@ -332,7 +332,7 @@ enum edit_verdict ottl_group_run(const struct ottl_group *group, struct request_
     return EDIT_KEEP;
 }
 
-/* From the first condition on that needs a run. */
+/* Starts at the first condition that needs a run. */
 static __attribute__((noinline)) enum edit_verdict drops_from(const struct ottl_group *group,
                                                               size_t first, struct request_edit *at,
                                                               struct ottl_errors *errors)

@@ -170,7 +170,7 @@ static bool put_percentile(struct making *making, struct ottl_run *run,
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     if (found == MALFORMED)
-        ottl_fail(run, "%s: a data point whose buckets do not fit its count or its bounds",
+        ottl_fail(run, "%s: the buckets of a data point do not match its count or its bounds",
                   call->function->name);
     if (found != FOUND)
         return false;
@@ -210,7 +210,7 @@ static const char *check_percentile(const struct ottl_node *call)
     const struct ottl_node *percentile = call->items[0];
     bool number = percentile->kind == NODE_LITERAL && percentile->value.type == TYPE_DOUBLE;
     if (!number || !(percentile->value.number > 0 && percentile->value.number < 100))
-        return "expected a percentile above 0 and below 100 with a point, such as 95.0";
+        return "expected a percentile above 0 and below 100 with a decimal point, such as 95.0";
     return !ottl_has(call, 1) || ottl_is_text(call->items[1])
                ? NULL
                : "the suffix must be a string literal";

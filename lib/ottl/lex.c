@@ -1,4 +1,4 @@
-/* Text to tokens and literals. */
+/* Splits the text into tokens, and reads literals. */
 #include "lib/ottl/parser.h"
 
 #include "lib/wire/proto/text.h"
@@ -209,7 +209,7 @@ static bool put_utf8(uint8_t **out, uint32_t code)
     return true;
 }
 
-/* \xNN, \uNNNN, \UNNNNNNNN or \NNN at the character behind the backslash. 0: it is none. */
+/* Reads \xNN, \uNNNN, \UNNNNNNNN or \NNN from after its backslash. 0: it is none of them. */
 static size_t numbered(const uint8_t *at, size_t left, uint8_t **out)
 {
     size_t size = *at == 'x' ? 2 : *at == 'u' ? 4 : *at == 'U' ? 8 : isdigit(*at) ? 3 : 0;
@@ -231,7 +231,7 @@ static size_t numbered(const uint8_t *at, size_t left, uint8_t **out)
     return put_utf8(out, code) ? size + !octal : 0;
 }
 
-/* A text as Go reads it, without its quotes. */
+/* The content of a string literal, as Go reads it. */
 static struct view unquoted(struct parser *parser, const struct token *token)
 {
     static const char from[] = "abfnrtv\\\"", to[] = "\a\b\f\n\r\t\v\\\"";

@@ -1,4 +1,4 @@
-/* Functions of lists, and of maps as lists or texts. */
+/* Functions of lists, and between maps, lists and strings. */
 #include "lib/ottl/function.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 enum { RESULT_MOST = 16 << 20 };
 
-/* The argument, which has to be a list. False: the run has failed. */
+/* An argument that must be a list. False: the run has failed. */
 static bool list_arg(struct ottl_run *run, const struct ottl_node *call, size_t i,
                      struct view *list)
 {
@@ -64,8 +64,8 @@ static double as_number(const struct value *value)
     return value->kind == VALUE_INT ? (double)value->integer : value->number;
 }
 
-/* Numbers are compared as such, everything else as text. A list that has maps, lists or bytes stays
- * as it is. */
+/* Numbers are compared as numbers, everything else as strings. A list that has maps, lists or bytes
+ * stays as it is. */
 static struct ottl_value sort(struct ottl_run *run, const struct ottl_node *call)
 {
     struct view list;
@@ -119,7 +119,7 @@ static bool value_at(struct ottl_run *run, const struct ottl_node *path, struct 
                         ottl_arena(run));
         if (attributes_get(&list, path->items[i]->value.bytes, value))
             continue;
-        ottl_fail(run, "SliceToMap: an element has no such path");
+        ottl_fail(run, "SliceToMap: an element lacks the path");
         return false;
     }
     return true;
@@ -169,7 +169,7 @@ static bool has_in(struct view text, struct view what)
     return text.size && memmem(text.data, text.size, what.data, what.size);
 }
 
-/* Quotes are escaped; a text that has a delimiter stands in quotes. */
+/* Quotes are escaped; a text that contains a delimiter is quoted. */
 static bool put_quoted(struct bytes *out, struct view text, struct view equals, struct view between)
 {
     bool quotes = has_in(text, equals) || has_in(text, between);
@@ -237,7 +237,7 @@ static bool range_of(const struct value *range, struct ottl_run *run, int64_t *l
     return true;
 }
 
-/* Whether a value is what one of the criteria of a severity says. */
+/* Whether a value meets one of the criteria of a severity. */
 static bool meets(const struct ottl_value *value, const struct value *criteria,
                   struct ottl_run *run)
 {
@@ -312,7 +312,8 @@ static bool csv_ends(const struct csv *csv)
     return csv->at >= csv->text.size || csv->text.data[csv->at] == csv->comma;
 }
 
-/* Up to the closing quote, which lazy quotes are in front of a delimiter or a line's end. */
+/* Reads up to the closing quote. With lazy quotes, only one before a delimiter or the end of a line
+ * closes. */
 static size_t csv_quoted(struct csv *csv, uint8_t *out)
 {
     const uint8_t *text = csv->text.data;
@@ -336,7 +337,7 @@ static size_t csv_quoted(struct csv *csv, uint8_t *out)
     return size;
 }
 
-/* One field, which out has room for. A line's end is part of it: a record has one row. */
+/* Reads a field into out, which is large enough. Line ends are part of it: there is one row. */
 static size_t csv_field(struct csv *csv, uint8_t *out)
 {
     size_t size = 0;
@@ -392,8 +393,10 @@ static struct ottl_value parse_csv(struct ottl_run *run, const struct ottl_node 
         csv.at++;
         names.at++;
     }
-    return csv.bad ? ottl_fail(run, "ParseCSV: a quote inside a field, or without its end")
-                   : ottl_made_map(run, &list);
+    return csv.bad
+               ? ottl_fail(run,
+                           "ParseCSV: a quote inside an unquoted field, or a missing closing quote")
+               : ottl_made_map(run, &list);
 }
 
 static const char *check_csv(const struct ottl_node *call)

@@ -12,8 +12,8 @@ struct making {
 };
 
 /* Begins a metric with the name and the description of another one, up to its data, whose field
- * number is `number`. unit: NULL: that of the other. note: what its description is, or has in
- * brackets behind the other's; NULL: nothing. */
+ * number is `number`. unit: NULL: that of the other. note: what is appended in brackets to
+ * the other's description, or is the description if it has none; NULL: nothing. */
 void making_begin(struct making *making, const struct record *metric, struct view suffix,
                   const char *unit, const char *note, uint32_t number);
 

@@ -16,7 +16,7 @@ static struct ottl_value parse_json(struct ottl_run *run, const struct ottl_node
     return ottl_of_value(&value);
 }
 
-/* Takes the next pair off the text, its quotes too, into room. False: none is left, or a quote is
+/* Moves the next pair from the text to room, without its quotes. False: none is left, or a quote is
  * not closed (then *bad). */
 static bool next_pair(struct view *text, struct view delimiter, uint8_t *room, struct view *pair,
                       bool *bad)

@@ -23,7 +23,7 @@ static uint64_t bits_of(double number)
 
 /* ---- sums and gauges ---- */
 
-/* Replaces what a metric is. Of its data only the data points stay. */
+/* Changes the type of a metric. Of its data, only the data points are kept. */
 static void convert(struct ottl_run *run, uint32_t from, uint32_t to, uint64_t temporality,
                     bool monotonic)
 {
@@ -89,7 +89,7 @@ static struct ottl_value gauge_to_sum(struct ottl_run *run, const struct ottl_no
 /* What is taken from a point: its count as an int, or its sum as a double. */
 enum taken { TAKE_COUNT, TAKE_SUM };
 
-/* Writes the point, and returns whether there was a number to take. A summary always has a sum. */
+/* Writes the point. False: it has no such number. A summary always has a sum. */
 static bool take(struct making *making, struct view point, uint32_t kind, enum taken taken)
 {
     struct proto_field field;
@@ -370,7 +370,7 @@ static const char *check_scale(const struct ottl_node *call)
     const struct ottl_node *by = call->items[0];
     return by->kind == NODE_LITERAL && by->value.type == TYPE_DOUBLE
                ? NULL
-               : "expected a multiplier with a point, such as 10.0";
+               : "expected a multiplier with a decimal point, such as 10.0";
 }
 
 #define ON_METRICS (1u << OTTL_METRIC)

@@ -1,4 +1,5 @@
-/* Text to nodes: one pass, by precedence; what is no boolean where one is wanted is refused. */
+/* Parses the text in one pass, by precedence. Where a boolean is needed, anything else is refused.
+ */
 #include "lib/ottl/parser.h"
 
 #include <ctype.h>
@@ -132,7 +133,7 @@ static bool all_upper(struct view text)
     return true;
 }
 
-/* The context of the Collector's that a path names and that is not here; NULL: none. */
+/* The context that a path names and only the Collector has; NULL: none. */
 static const char *unsupported_context(struct view name)
 {
     static const char *const contexts[] = {"exemplar", "otelcol", "profilesample"};

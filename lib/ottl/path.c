@@ -1,4 +1,4 @@
-/* Paths: found, read and set. */
+/* Paths: binding and reading. */
 #include "lib/ottl/path.h"
 
 #include <stdio.h>
@@ -83,7 +83,7 @@ static double double_of(uint64_t bits)
     return number;
 }
 
-/* An id of so many bytes; zeros where it is not there. */
+/* An id of this many bytes; zeros if it is absent. */
 static struct ottl_value get_id(const struct ottl_node *path, const struct ottl_run *run,
                                 size_t size, enum ottl_type type)
 {
@@ -107,7 +107,7 @@ static struct ottl_value hex_of(struct ottl_run *run, struct view id)
     return ottl_string(ottl_keep(run, (struct view){(uint8_t *)text, 2 * id.size}));
 }
 
-/* The value of a key in a W3C tracestate, "a=1,b=2"; "" where it is not there. */
+/* The value of a key in a W3C tracestate, "a=1,b=2"; "" if it is absent. */
 static struct view state_member(struct view state, struct view key)
 {
     for (size_t at = 0; at < state.size;) {
@@ -145,7 +145,7 @@ static struct value body_of(const struct ottl_node *path, const struct ottl_run 
     return value_read(field.bytes);
 }
 
-/* Messages that can be counted and no more: a list of as many empty values. */
+/* Messages that can only be counted: a list of as many empty values. */
 static struct ottl_value countable(struct ottl_run *run, struct view message, uint32_t number)
 {
     struct proto_scan scan = proto_scan_begin(message);

@@ -1,4 +1,4 @@
-/* Paths that are set. */
+/* Setting of paths. */
 #include "lib/ottl/path.h"
 
 #include "lib/wire/proto/text.h"
@@ -17,7 +17,7 @@ static bool is(struct ottl_run *run, const struct ottl_node *path, const struct 
     return false;
 }
 
-/* ---- values in values ---- */
+/* ---- nested values ---- */
 
 static bool set_in(struct value *value, struct ottl_node *const *keys, size_t count,
                    struct ottl_run *run, const struct value *to);
@@ -66,7 +66,7 @@ static bool set_in_map(struct value *value, struct view key, struct ottl_node *c
     return value->bytes.data && !list.failed;
 }
 
-/* An empty value becomes what the key is of: a map, or a list with as many before it. */
+/* An empty value becomes what the key needs: a map, or a list that is long enough. */
 static bool make_container(struct value *value, const struct ottl_value *key, struct ottl_run *run)
 {
     static const uint8_t nothing[1];
@@ -220,7 +220,7 @@ static bool is_member_text(struct view text, bool key)
     return text.size && text.size <= 256 && text.data[text.size - 1] != ' ';
 }
 
-/* Appends the members of a tracestate but the one with a key. */
+/* Appends the members of a tracestate except the one with a key. */
 static bool put_others(struct bytes *out, struct view state, struct view key)
 {
     bool ok = true;
@@ -292,7 +292,7 @@ static void set_kind(const struct ottl_node *path, struct ottl_run *run,
             record_set_varint(ottl_path_record(path, run), path->field->number, i);
 }
 
-/* Fields of the Status, which is made where it is not there. */
+/* Fields of the Status, which is added if it is absent. */
 static void set_status(const struct ottl_node *path, struct ottl_run *run,
                        const struct ottl_value *to)
 {
@@ -314,7 +314,7 @@ static void set_status(const struct ottl_node *path, struct ottl_run *run,
         ottl_fail(run, "out of memory");
 }
 
-/* What lies in the metric's gauge, sum, ... */
+/* Fields of the metric's gauge, sum and so on. */
 static void set_metric(const struct ottl_node *path, struct ottl_run *run,
                        const struct ottl_value *to)
 {

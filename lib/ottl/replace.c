@@ -44,7 +44,7 @@ static bool put_formatted(const struct replacement *with, struct view text, stru
         return false;
     size_t at = place_in(format);
     if (at == SIZE_MAX) {
-        ottl_fail(with->run, "%s: the format must have one %%s and no other %%",
+        ottl_fail(with->run, "%s: the format must contain %%s once and no other %%",
                   with->call->function->name);
         return false;
     }
@@ -219,7 +219,7 @@ static const char *check_format(const struct ottl_node *call, size_t i)
     return !ottl_has(call, i) || !ottl_is_text(call->items[i]) ||
                    place_in(call->items[i]->value.bytes) != SIZE_MAX
                ? NULL
-               : "the format must have one %s and no other %";
+               : "the format must contain %s once and no other %";
 }
 
 static const char *check_replace(const struct ottl_node *call)

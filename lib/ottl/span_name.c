@@ -5,7 +5,7 @@
 
 enum { SPAN_NAME = 5, SPAN_KIND = 6 };
 
-/* What a name is made of; data NULL: nothing. */
+/* The parts of a name; data NULL: absent. */
 struct naming {
     struct ottl_run *run;
     struct record *span;

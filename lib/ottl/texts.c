@@ -1,4 +1,4 @@
-/* Converters of texts. */
+/* Converters of strings. */
 #include "lib/ottl/function.h"
 
 #include "lib/base/digests.h"
@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* ---- parts ---- */
+/* ---- parts of strings ---- */
 
 static struct ottl_value concat(struct ottl_run *run, const struct ottl_node *call)
 {
@@ -114,7 +114,7 @@ static struct ottl_value trim_suffix(struct ottl_run *run, const struct ottl_nod
     return ottl_string(text);
 }
 
-/* ---- questions ---- */
+/* ---- tests ---- */
 
 static struct ottl_value has_prefix(struct ottl_run *run, const struct ottl_node *call)
 {
@@ -164,7 +164,7 @@ static struct ottl_value index_of(struct ottl_run *run, const struct ottl_node *
     return ottl_int(-1);
 }
 
-/* ---- sums and forms ---- */
+/* ---- hashes and encodings ---- */
 
 static struct ottl_value sha256_of(struct ottl_run *run, const struct ottl_node *call)
 {
@@ -237,7 +237,8 @@ static struct ottl_value fnv(struct ottl_run *run, const struct ottl_node *call)
     return ottl_int((int64_t)sum);
 }
 
-/* Changes base64 to a variant's alphabet, and takes its padding away. False: no such variant. */
+/* Changes base64 to the alphabet of a variant, without padding if it is raw. False: no such
+ * variant. */
 static bool to_variant(struct bytes *out, struct view variant)
 {
     bool url = view_eq(variant, VIEW("base64-url")) || view_eq(variant, VIEW("base64-raw-url"));

@@ -1,4 +1,4 @@
-/* Time: reads as Go's package time does with the layouts that the directives stand for. */
+/* Time: reads times as Go's package time does with the corresponding layouts. */
 #include "lib/ottl/function.h"
 #include "lib/ottl/time_format.h"
 #include "lib/ottl/zones.h"
@@ -29,7 +29,7 @@ static bool digit_at(struct view text, size_t i)
     return i < text.size && isdigit(text.data[i]);
 }
 
-/* Digits of exactly this many characters. */
+/* A number of exactly this many digits. */
 static bool fixed_digits(struct view text, size_t from, size_t count, int *number)
 {
     *number = 0;
@@ -47,7 +47,7 @@ static void skip_space(struct view *text)
         take(text, 1);
 }
 
-/* One digit or two, behind any space. */
+/* One digit or two, after any space. */
 static bool read_number(struct reading *reading, int low, int high, int *number)
 {
     skip_space(&reading->text);
@@ -84,7 +84,7 @@ static bool read_name(struct reading *reading, const char *const *names, int cou
     return false;
 }
 
-/* The digits behind a '.' or ','; there may be none. */
+/* The digits after a '.' or ',', if there are any. */
 static void read_fraction(struct reading *reading)
 {
     struct view *text = &reading->text;
@@ -121,7 +121,7 @@ static bool read_half(struct reading *reading, const char *before, const char *a
     return true;
 }
 
-/* Of an offset: +hh, +hhmm, +hh:mm, +hhmmss or +hh:mm:ss. */
+/* An offset: +hh, +hhmm, +hh:mm, +hhmmss or +hh:mm:ss. */
 static bool read_offset(struct reading *reading, int parts, bool colons, bool zulu)
 {
     struct view text = reading->text;
@@ -166,7 +166,7 @@ static size_t signed_hours(struct view text)
     return i > 1 && hours <= 23 ? i : 0;
 }
 
-/* Length of an abbreviation as Go takes one; 0: it is none. */
+/* Length of an abbreviation that Go accepts; 0: there is none. */
 static size_t abbreviation(struct view text)
 {
     size_t upper = 0;
@@ -306,7 +306,7 @@ static bool read_time(struct reading *reading, struct view format)
     return true;
 }
 
-/* The seconds that a clock in UTC shows; a day that the month lacks is one of the next. */
+/* Seconds since the epoch, as if the clock were UTC; days beyond the month run into the next. */
 static int64_t shown_seconds(const struct reading *reading, int year)
 {
     struct tm parts = {.tm_year = year - 1900,
@@ -353,7 +353,7 @@ static struct ottl_value by_zone_name(struct ottl_run *run, const struct reading
             offset = offset * 10 + (name.data[i] - '0');
         offset *= name.data[3] == '-' ? -3600 : 3600;
     }
-    if (offset) /* as Go: the offset is shown, but not taken off */
+    if (offset) /* as Go: the offset is shown, but not subtracted */
         return zoned(shown, reading->fraction, fixed(run, name, offset));
     const struct zone *named = zone_find(name);
     if (!named)
@@ -377,7 +377,7 @@ static struct ottl_value by_offset(struct ottl_run *run, const struct reading *r
                  reading->offset ? fixed(run, name, reading->offset) : NULL);
 }
 
-/* The year of a time without one: this year, or the last if it would be in more than a week. */
+/* The year of a time without one: this year, or last year if that would be over a week ahead. */
 static int likely_year(struct ottl_run *run, const struct reading *reading, const struct zone *zone)
 {
     int64_t now = (int64_t)(clock_wall(run->clock) / (uint64_t)SECOND);

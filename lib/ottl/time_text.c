@@ -74,7 +74,7 @@ const char *time_check_directives(const struct ottl_node *format)
                    "%g %a %A %H %I %l %p %P %M %S %L %f %s %Z %z %w %i %j %k %D %x %F %T %X %r %R "
                    "%c %n %t";
         if (strchr("Lfs", next) && (i == 0 || (text.data[i - 1] != '.' && text.data[i - 1] != ',')))
-            return "a . or , must be in front of %L, %f and %s";
+            return "%L, %f and %s must follow a . or ,";
         i++;
     }
     return NULL;
@@ -163,7 +163,7 @@ static bool write_name(struct bytes *out, const char *name, bool full)
     return bytes_printf(out, full ? "%s" : "%.3s", name) == BYTES_OK;
 }
 
-/* The form of a number: conversion of C, or NULL. */
+/* The printf format of a number, or NULL. */
 static const char *number_of(char part, const struct tm *tm, int *number)
 {
     int half = tm->tm_hour % 12 ? tm->tm_hour % 12 : 12;

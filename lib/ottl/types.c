@@ -1,4 +1,4 @@
-/* Converters that ask for a type or change it, and those of ids. */
+/* Converters that test or change a type, and those of ids. */
 #include "lib/ottl/function.h"
 
 #include "lib/wire/proto/text.h"
@@ -67,7 +67,7 @@ static bool copy_float(struct view text, char *copy)
     return !after && (!hex || strpbrk(copy, "pP"));
 }
 
-/* A number in all of a text. */
+/* Reads a text that is a number. */
 static bool number_in(struct view text, bool integer, struct ottl_value *value)
 {
     char copy[64], *end;
@@ -205,7 +205,7 @@ static struct ottl_value is_root_span(struct ottl_run *run, const struct ottl_no
 
 /* ---- attributes of a metric's data points ---- */
 
-/* Whether any point has the attribute, with the value where one is wanted. */
+/* Whether any point has the attribute, with this value if one is given. */
 static bool any_point_has(struct ottl_run *run, struct view key, const struct ottl_value *wanted)
 {
     static const uint8_t lists[] = {[5] = 7, [7] = 7, [9] = 9, [10] = 1, [11] = 7};
@@ -294,13 +294,13 @@ static struct ottl_value is_empty(struct ottl_run *run, const struct ottl_node *
     case TYPE_TRACE_ID:
     case TYPE_SPAN_ID:
         return ottl_bool(all_zero(value.bytes));
-    case TYPE_TIME: /* the epoch is a time as well */
+    case TYPE_TIME: /* the epoch is a time too */
         break;
     }
     return ottl_bool(false);
 }
 
-/* What 0x, 0b, 0o or 0 in front of a number says of its base, and its digits. */
+/* The base by the prefix 0x, 0b, 0o or 0, which is removed. */
 static int64_t base_of(struct view *digits)
 {
     static const struct {
@@ -351,7 +351,7 @@ static struct ottl_value parse_int(struct ottl_run *run, const struct ottl_node 
     if (base == 0)
         base = base_of(&digits);
     if (!parse_digits(digits, (uint64_t)base, (uint64_t)INT64_MAX + minus, &sum))
-        return ottl_fail(run, "ParseInt: no integer of base %lld", (long long)base);
+        return ottl_fail(run, "ParseInt: not an integer in base %lld", (long long)base);
     return ottl_int((int64_t)(minus ? 0 - sum : sum));
 }
 

@@ -1,4 +1,4 @@
-/* Functions of URLs, addresses, bytes and ids. */
+/* Functions of URLs, addresses, bytes and UUIDs. */
 #include "lib/ottl/function.h"
 
 #include "lib/wire/http/base64.h"
@@ -13,7 +13,7 @@
 
 /* ---- URL ---- */
 
-/* The text up to a mark, which goes, or all of it. False: it has no such mark. */
+/* Cuts the text after the first of these characters. False: it has none of them. */
 static bool cut_at(struct view *text, const char *marks, struct view *before)
 {
     size_t i = 0;
@@ -54,7 +54,7 @@ static void put_text(struct attributes *list, const char *key, struct view text)
     attributes_set(list, view_of(key), &value);
 }
 
-/* scheme: letters, digits, +, - and . behind a letter (RFC 3986, 3.1) */
+/* scheme: a letter, then letters, digits, +, - and . (RFC 3986, 3.1) */
 static struct view take_scheme(struct view *text)
 {
     size_t i = 0;
@@ -280,7 +280,7 @@ static struct ottl_value hex(struct ottl_run *run, const struct ottl_node *call)
                      ottl_type_name(value.type));
 }
 
-/* Appends a text without line ends, which Go ignores, in the standard alphabet and padded. False:
+/* Appends base64 in the standard alphabet with padding, without line ends, which Go ignores. False:
  * it is not of this variant (*bad), or there is no room. */
 static bool to_standard(struct view text, bool url, bool raw, struct bytes *out, bool *bad)
 {
@@ -376,7 +376,7 @@ static struct ottl_value uuid(struct ottl_run *run, const struct ottl_node *call
     uint8_t id[16];
     (void)call;
     if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id)
-        return ottl_fail(run, "UUID: the system has no random numbers");
+        return ottl_fail(run, "UUID: the system provides no random numbers");
     return made_uuid(run, id, 4);
 }
 
@@ -386,7 +386,7 @@ static struct ottl_value uuid_v7(struct ottl_run *run, const struct ottl_node *c
     uint8_t id[16];
     (void)call;
     if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id)
-        return ottl_fail(run, "UUIDv7: the system has no random numbers");
+        return ottl_fail(run, "UUIDv7: the system provides no random numbers");
     for (unsigned i = 0; i < 6; i++)
         id[i] = (uint8_t)(ms >> (40 - 8 * i));
     return made_uuid(run, id, 7);

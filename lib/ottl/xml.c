@@ -49,8 +49,8 @@ static void skip_space(struct reader *reader)
         reader->at++;
 }
 
-/* Moves behind the next occurrence of a mark. False: there is none. */
-static bool skip_behind(struct reader *reader, const char *mark)
+/* Moves past the next occurrence of a mark. False: there is none. */
+static bool skip_past(struct reader *reader, const char *mark)
 {
     size_t left = (size_t)(reader->end - reader->at);
     const uint8_t *found = left ? memmem(reader->at, left, mark, strlen(mark)) : NULL;
@@ -76,10 +76,10 @@ static bool read_name(struct reader *reader, struct view *prefix, struct view *n
     if (!name->size || isdigit(*from) || *from == '.' || *from == '-' || !utf8_valid(*name))
         return fail(reader, "expected a name");
     const uint8_t *colon = memchr(from, ':', name->size);
-    size_t behind = colon ? (size_t)(reader->at - colon) - 1 : 0;
-    if (behind && memchr(colon + 1, ':', behind))
+    size_t after = colon ? (size_t)(reader->at - colon) - 1 : 0;
+    if (after && memchr(colon + 1, ':', after))
         return fail(reader, "a name with two colons");
-    if (colon > from && behind) {
+    if (colon > from && after) {
         *prefix = view_between(from, colon);
         *name = view_between(colon + 1, reader->at);
     }
@@ -104,7 +104,7 @@ static size_t put_character(uint32_t c, uint8_t out[4])
     return size;
 }
 
-/* Reads a reference, behind its &. Bytes written to out; 0: it is invalid. */
+/* Reads a reference, after its &. Bytes written to out; 0: it is invalid. */
 static size_t take_reference(struct reader *reader, uint8_t out[4])
 {
     static const struct {
@@ -168,7 +168,7 @@ static bool decode(struct reader *reader, const uint8_t *to, bool cdata, struct 
             if (size)
                 continue;
             reader->end = saved;
-            return fail(reader, "an invalid reference behind &");
+            return fail(reader, "an invalid reference after &");
         }
         *next++ = c == '\r' ? '\n' : c;
         reader->at += c == '\r' && reader->at < to && *reader->at == '\n';
@@ -213,12 +213,12 @@ static bool read_text(struct reader *reader, const uint8_t *to, bool cdata)
 static bool read_cdata(struct reader *reader)
 {
     const uint8_t *from = reader->at;
-    if (!skip_behind(reader, "]]>"))
+    if (!skip_past(reader, "]]>"))
         return false;
-    const uint8_t *behind = reader->at;
+    const uint8_t *after = reader->at;
     reader->at = from;
-    bool ok = read_text(reader, behind - 3, true);
-    reader->at = behind;
+    bool ok = read_text(reader, after - 3, true);
+    reader->at = after;
     return ok;
 }
 
@@ -231,7 +231,7 @@ static bool read_attribute(struct reader *reader)
         return false;
     skip_space(reader);
     if (!take(reader, "="))
-        return fail(reader, "expected = behind an attribute's name");
+        return fail(reader, "expected = after the name of an attribute");
     skip_space(reader);
     int quote = peek(reader);
     if (quote != '"' && quote != '\'')
@@ -321,7 +321,7 @@ static bool read_end(struct reader *reader)
 
 static bool skip_comment(struct reader *reader)
 {
-    return skip_behind(reader, "--") && (take(reader, ">") || fail(reader, "-- in a comment"));
+    return skip_past(reader, "--") && (take(reader, ">") || fail(reader, "-- in a comment"));
 }
 
 /* The value of a parameter of the XML declaration; data NULL: it has none. */
@@ -346,7 +346,7 @@ static bool skip_instruction(struct reader *reader)
     if (!read_name(reader, &prefix, &name))
         return false;
     const uint8_t *from = reader->at;
-    if (!skip_behind(reader, "?>"))
+    if (!skip_past(reader, "?>"))
         return false;
     if (!view_eq(name, VIEW("xml")) || prefix.size)
         return true;
@@ -373,7 +373,7 @@ static bool skip_declaration(struct reader *reader)
         } else if (c == '"' || c == '\'') {
             quote = c;
         } else if (c == '<' && take(reader, "!--")) {
-            if (!skip_behind(reader, "-->"))
+            if (!skip_past(reader, "-->"))
                 return false;
         } else {
             depth += c == '<';

@@ -198,7 +198,7 @@ static struct ottl_value parse(struct ottl_run *run, const struct ottl_node *cal
     if (!xml_read(&work.document, text, !simplified, &work.arena)) {
         ottl_fail(run, "%s: invalid XML, %s", name, work.document.error);
     } else if (!simplified && work.document.size != text.size) {
-        ottl_fail(run, "%s: more text behind the element", name);
+        ottl_fail(run, "%s: text after the element", name);
     } else {
         struct value map = made_of(&work, simplified);
         if (work.failed)

@@ -207,7 +207,7 @@ struct counts {
     uint64_t utc, standard, leap, times, types, characters;
 };
 
-/* Reads a header. False: it is none, or the block behind it is not all there. */
+/* Reads a header. False: it is invalid, or the block after it is truncated. */
 static bool read_header(struct view file, int time_size, struct counts *counts, size_t *size)
 {
     if (file.size < HEADER || memcmp(file.data, "TZif", 4) != 0)

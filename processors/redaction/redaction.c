@@ -47,7 +47,7 @@ static const struct key db_sanitizer_keys[] = {
     KEY_SECTION("sql", sql_keys, "literals, and digits in names"),
     KEY_SECTION("redis", redis_keys, "arguments of commands"),
     KEY_SECTION("valkey", valkey_keys, "arguments of commands"),
-    KEY_SECTION("memcached", memcached_keys, "values behind the first line"),
+    KEY_SECTION("memcached", memcached_keys, "all but the first line"),
     KEY_SECTION("mongo", mongo_keys, "values in JSON"),
     KEY_SECTION("opensearch", opensearch_keys, "values in JSON"),
     KEY_SECTION("es", es_keys, "values in JSON"),

@@ -7,12 +7,12 @@
 /* Which arguments of a command, counted from 0, are values. */
 enum values {
     NO_VALUES,
-    ALL_FROM,   /* one and all behind it, which become one "?" */
+    ALL_FROM,   /* one and all after it, which become one "?" */
     ONE,        /* one */
-    EVERY,      /* one, and every so many behind it */
+    EVERY,      /* one, and every `step` after it */
     CONFIG_SET, /* 2, if 0 is SET */
-    BITFIELD,   /* the third behind a SET that is not 0 */
-    ZADD        /* every second from behind the first that is no option */
+    BITFIELD,   /* the third after a SET that is not 0 */
+    ZADD        /* every second after the first that is not an option */
 };
 
 static const struct command {

@@ -131,7 +131,7 @@ static bool open_level(struct json *json, bool object)
     return true;
 }
 
-/* Closes the levels that end here, and takes the comma behind them. False: the text is invalid. */
+/* Closes the levels that end here, and takes the comma after them. False: the text is invalid. */
 static bool close_levels(struct json *json)
 {
     for (; json->depth; json->depth--) {
@@ -176,10 +176,10 @@ bool statement_json(struct view text, struct bytes *out)
     do
         valid = take_value(&json);
     while (valid && json.depth && !json.full);
-    const uint8_t *behind_all = json.at; /* white space there stays, as in the Collector */
+    const uint8_t *end = json.at; /* white space there stays, as in the Collector */
     skip_space(&json);
     if (valid && json.at == json.end)
-        json_put(&json, view_between(behind_all, json.end));
+        json_put(&json, view_between(end, json.end));
     if (json.full)
         return false;
     if (valid && json.at == json.end)

@@ -48,9 +48,9 @@ START_TEST(faults_have_their_place)
     refused(OTTL_STATEMENT, OTTL_SPAN, "replace_pattern(name, \"a\", \"b\", SHA256(name))", 1, 33,
             "the name of a converter");
     refused(OTTL_STATEMENT, OTTL_SPAN, "replace_pattern(name, \"a\", \"b\", SHA256, \"%d\")", 1, 1,
-            "one %s and no other %");
+            "contain %s once and no other %");
     refused(OTTL_STATEMENT, OTTL_SPAN, "replace_all_matches(attributes, \"a\", \"b\", MD5, \"%\")",
-            1, 1, "one %s and no other %");
+            1, 1, "contain %s once and no other %");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, SHA256)", 1, 11, "expected (...) after SHA256");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, Nope)", 1, 11, "unknown enum Nope");
     refused(OTTL_STATEMENT, OTTL_METRIC, "extract_percentile_metric(100.0)", 1, 1,
