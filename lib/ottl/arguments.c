@@ -11,13 +11,12 @@ static const struct ottl_function *const tables[] = {
     ottl_map_functions,     ottl_format_functions,    ottl_case_functions,
     ottl_url_functions,     ottl_list_functions,      ottl_list_editors,
     ottl_replace_editors,   ottl_grok_functions,      ottl_xml_functions,
-    ottl_histogram_editors,
+    ottl_histogram_editors, ottl_exponential_editors,
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
 /* Functions of the Collector's contrib 0.159 that are not supported. */
 static const char *const absent[] = {
-    "convert_exponential_histogram_to_histogram",
     "All",
     "Any",
     "CommunityID",

@@ -31,7 +31,7 @@ extern const struct ottl_function ottl_editors[], ottl_metric_editors[], ottl_ag
     ottl_case_functions[], ottl_url_functions[], ottl_list_functions[], ottl_list_editors[],
     ottl_time_functions[], ottl_time_text_functions[], ottl_time_reading_functions[],
     ottl_map_functions[], ottl_replace_editors[], ottl_grok_functions[], ottl_xml_functions[],
-    ottl_histogram_editors[];
+    ottl_histogram_editors[], ottl_exponential_editors[];
 
 /* Whether an editor's first argument is the path that it changes; else it changes the record. */
 static inline bool ottl_has_target(const struct ottl_function *editor)

@@ -11,7 +11,8 @@ enum {
     METRIC_SUM = 7,
     METRIC_HISTOGRAM = 9,
     METRIC_EXPONENTIAL = 10,
-    METRIC_SUMMARY = 11
+    METRIC_SUMMARY = 11,
+    METRIC_METADATA = 12
 };
 /* Of Gauge, Sum and so on; of ScopeMetrics. */
 enum { DATA_POINTS = 1, DATA_TEMPORALITY = 2, SUM_MONOTONIC = 3, SCOPE_METRICS = 2 };

@@ -53,6 +53,12 @@ START_TEST(faults_have_their_place)
             1, 1, "contain %s once and no other %");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, SHA256)", 1, 11, "expected (...) after SHA256");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, Nope)", 1, 11, "unknown enum Nope");
+    refused(OTTL_STATEMENT, OTTL_METRIC,
+            "convert_exponential_histogram_to_histogram(\"upper\", [1])", 1, 1,
+            "a list of bounds with a decimal point");
+    refused(OTTL_STATEMENT, OTTL_METRIC,
+            "convert_exponential_histogram_to_histogram(\"lower\", [1.0])", 1, 1,
+            "expected the distribution");
     refused(OTTL_STATEMENT, OTTL_METRIC, "extract_percentile_metric(100.0)", 1, 1,
             "above 0 and below 100");
     refused(OTTL_STATEMENT, OTTL_DATAPOINT, "merge_histogram_buckets(0, \"limit_buckets\")", 1, 1,
