@@ -61,7 +61,7 @@ static uint64_t overlapped(const struct spread *spread, double low, double high,
 {
     size_t last = in_range(spread, bound_from(spread, high));
     *first = in_range(spread, bound_from(spread, low));
-    return last > *first ? (uint64_t)(uint32_t)(last - *first) + 1 : 1;
+    return last > *first ? last - *first + 1 : 1;
 }
 
 static void by_uniform(struct spread *spread, uint64_t count, double low, double high)
@@ -72,7 +72,8 @@ static void by_uniform(struct spread *spread, uint64_t count, double low, double
         spread->counts[first + i] += count / buckets + (i < count % buckets);
 }
 
-/* A random part of each bucket's share; the rest goes to buckets at random. */
+/* A random part of each bucket's share; the rest is shared out evenly, what is left of it at
+ * random. */
 static void by_random(struct spread *spread, uint64_t count, double low, double high)
 {
     size_t first;
@@ -86,10 +87,9 @@ static void by_random(struct spread *spread, uint64_t count, double low, double 
         spread->counts[i] += taken;
         left -= taken;
     }
+    uint64_t turn = next_random(spread) >> 1;
     for (size_t i = 0; i < buckets; i++)
-        spread->counts[first + i] += left / buckets;
-    for (left %= buckets; left; left--)
-        spread->counts[first + next_random(spread) % buckets]++;
+        spread->counts[first + i] += left / buckets + ((turn + i) % buckets < left % buckets);
 }
 
 static const struct {

@@ -2,6 +2,7 @@
 #include "tests/support/suite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define IDS                                                                                        \
     "\"traceId\":\"5b8efff798038103d269b633813fc60c\","                                            \
@@ -109,6 +110,31 @@ START_TEST(xml_is_read_within_its_levels)
 }
 END_TEST
 
+START_TEST(random_buckets_have_all_counts)
+{
+    const char *made = rig_run(
+        "transform",
+        "{metric_statements: [{context: metric, statements: "
+        "['convert_exponential_histogram_to_histogram(\"random\", [0.5, 1.5, 3.0, 6.0, 20.0])']}]}",
+        SIGNAL_METRICS,
+        "{\"resourceMetrics\":[{\"scopeMetrics\":[{\"metrics\":[{\"name\":\"m\","
+        "\"exponentialHistogram\":{\"aggregationTemporality\":1,\"dataPoints\":[{\"count\":"
+        "\"1107\","
+        "\"positive\":{\"bucketCounts\":[\"1000\",\"7\",\"100\"]}}]}}]}]}]}");
+    const char *counts = strstr(made, "\"bucketCounts\":[");
+    unsigned long sum = 0, buckets = 0;
+    ck_assert_msg(counts, "%s", made);
+    for (const char *at = counts + 16; *at == '"'; at += *at == ',') {
+        char *end;
+        sum += strtoul(at + 1, &end, 10);
+        buckets++;
+        at = end + 1;
+    }
+    ck_assert_uint_eq(sum, 1107);
+    ck_assert_uint_eq(buckets, 5);
+}
+END_TEST
+
 START_TEST(keys_stay_where_the_match_of_one_takes_too_long)
 {
     char statements[600];
@@ -130,6 +156,6 @@ END_TEST
 
 SUITE_MAIN("transform", statements_change_what_they_name, a_converter_makes_what_replaces_a_match,
            keys_stay_where_the_match_of_one_takes_too_long, xml_is_read_within_its_levels,
-           a_span_s_statement_may_set_its_resource, editors_take_an_empty_map, groups_run_in_order,
-           errors_are_passed_over_or_refused, a_pattern_that_takes_too_long_is_an_error,
-           faults_name_line_and_column)
+           random_buckets_have_all_counts, a_span_s_statement_may_set_its_resource,
+           editors_take_an_empty_map, groups_run_in_order, errors_are_passed_over_or_refused,
+           a_pattern_that_takes_too_long_is_an_error, faults_name_line_and_column)
