@@ -12,8 +12,7 @@
 #define TRIM_SOON  (20 * NS_PER_MS) /* if the alternative is to refuse data */
 #define RECENT     NS_PER_S         /* others count as active for this long */
 
-#define SETTLE_PAUSE      NS_PER_S
-#define SETTLE_PAUSE_IDLE (5 * NS_PER_S)
+#define SETTLE_PAUSE NS_PER_S
 
 enum {
     SHARES = 4,
@@ -82,6 +81,9 @@ static void budget_look(struct budget *budget, uint64_t trim_pause)
         budget_trim(budget, now, trim_pause);
     budget_note_look(budget, used);
     atomic_flag_clear(&budget->looking);
+    if (atomic_load(&budget->settled_for_now) && atomic_exchange(&budget->settled_for_now, false) &&
+        budget->loaded)
+        budget->loaded(budget->loaded_ctx);
 }
 
 /* False: measured a moment ago. */
@@ -402,10 +404,15 @@ uint64_t budget_settle(struct budget *budget, uint64_t mono_ns)
     if (atomic_flag_test_and_set(&budget->looking))
         return mono_ns + SETTLE_PAUSE;
     struct budget_slack slack = slack_of(budget, mono_ns);
-    if (budget_has_slack(&slack, budget->limit))
+    bool trims = budget_has_slack(&slack, budget->limit);
+    bool idle = !trims && slack.rate == 0 && budget->loaded;
+    if (trims)
         budget_trim(budget, mono_ns, TRIM_PAUSE);
+    if (idle)
+        budget_note_look(budget, budget_used(budget));
+    atomic_store(&budget->settled_for_now, idle);
     atomic_flag_clear(&budget->looking);
-    return mono_ns + (slack.rate > 0 ? SETTLE_PAUSE : SETTLE_PAUSE_IDLE);
+    return idle ? TIME_NEVER : mono_ns + SETTLE_PAUSE;
 }
 
 size_t budget_share(const struct budget *budget)

@@ -46,6 +46,10 @@ struct budget {
     uint64_t trimmed;         /* when free memory was last returned, mono */
     uint64_t settled;         /* the last budget_settle, mono */
     size_t given_at_trim, given_at_settle;
+
+    _Atomic bool settled_for_now; /* budget_settle need not be called until there is load */
+    void (*loaded)(void *ctx);    /* then called, on any thread; NULL: nobody wants to know */
+    void *loaded_ctx;
 };
 
 void budget_init(struct budget *budget, size_t limit);
@@ -56,7 +60,8 @@ void budget_watch(struct budget *budget);
 
 /* Returns memory to the system that was freed after a burst and that the load no longer needs. For
  * a thread that does no other work at that moment: it may take milliseconds. Measures the load
- * since its last call; returns when to call it next, mono. The budget must be watched. */
+ * since its last call; returns when to call it next, mono; TIME_NEVER: once loaded was called. The
+ * budget must be watched. */
 uint64_t budget_settle(struct budget *budget, uint64_t mono_ns);
 
 struct budget_slack {

@@ -226,6 +226,12 @@ static uint64_t settle(void *ctx, uint64_t mono_ns)
     return budget_settle(ctx, mono_ns);
 }
 
+static void settle_again(void *ctx)
+{
+    struct runtime *runtime = ctx;
+    ticker_at(runtime->ticker, &runtime->settling, clock_mono(&clock_system) + NS_PER_S);
+}
+
 /* From now on, resident memory is measured, and returned to the system after a burst. */
 static void watch_memory(struct runtime *runtime)
 {
@@ -235,6 +241,8 @@ static void watch_memory(struct runtime *runtime)
         return;
     runtime->settling = (struct ticker_entry){.tick = settle, .ctx = budget};
     ticker_add(runtime->ticker, &runtime->settling);
+    budget->loaded_ctx = runtime;
+    budget->loaded = settle_again;
     ticker_at(runtime->ticker, &runtime->settling, 0);
 }
 
@@ -363,6 +371,7 @@ void runtime_free(struct runtime *runtime)
     graph_release(&runtime->graph);
     service_release(&runtime->service);
     retired_release(&runtime->retired);
+    runtime->budget.loaded = NULL;
     ticker_free(runtime->ticker);
     gate_release(&runtime->gate);
     watch_release(&runtime->watch);
