@@ -35,7 +35,7 @@ static void measure_routes(struct known *known, struct metrics *metrics)
     for (size_t i = 1; i < known->route_count; i++) {
         const struct known_route *route = &known->routes[i];
         if (route->metered)
-            metrics_add(metrics, &cpu_row, in_seconds(route->cpu_ns - route->metered_from),
+            metrics_add(metrics, &cpu_row, in_seconds(route->metered_ns),
                         METRIC_LABELS({"service", service_name(known, route)},
                                       {"span_name", names_get(&known->names, route->name)}));
     }
@@ -66,6 +66,7 @@ struct cost_query {
 /* A route and its sums in the time asked for. */
 struct cost_row {
     const struct known_route *route;
+    uint16_t turn; /* the route's: it is gone where it has another */
     uint64_t cpu_ns, wall_ns, samples, spans, linked;
 };
 
@@ -96,20 +97,27 @@ static bool read_query(struct cost_query *query, const char *text, uint64_t now,
 
 /* Without `from` and `to`, everything since the start counts, including what is older than the
  * steps. */
-static struct cost_row row_of(const struct cost_query *query, const struct known_route *route)
+static struct cost_row row_of(const struct cost_query *query, const struct known *known,
+                              const struct known_route *route)
 {
-    struct cost_row row = {route,          route->cpu_ns, route->wall_ns,
-                           route->samples, route->spans,  route->linked};
+    bool cpu = known->services[route->service]->times_cpu;
+    struct cost_row row = {.route = route,
+                           .turn = route->turn,
+                           .cpu_ns = route->cpu_ns,
+                           .wall_ns = route->wall_ns,
+                           .samples = cpu ? route->samples : route->wall_samples,
+                           .spans = route->spans,
+                           .linked = route->linked};
     if (!*query->from && !*query->to)
         return row;
-    row = (struct cost_row){.route = route};
+    row = (struct cost_row){.route = route, .turn = route->turn};
     for (uint64_t i = query->first; i <= query->last; i++) {
         const struct known_route_step *step = known_route_step(route, i);
         if (!step)
             continue;
         row.cpu_ns += step->cpu_ns;
         row.wall_ns += step->wall_ns;
-        row.samples += step->samples;
+        row.samples += cpu ? step->samples : step->wall_samples;
         row.spans += step->spans;
         row.linked += step->linked;
     }
@@ -128,7 +136,9 @@ static size_t choose_rows(const struct cost_query *query, const struct known *kn
     size_t count = 0;
     for (size_t i = 0; i < known->route_count; i++) {
         const struct known_route *route = &known->routes[i];
-        struct cost_row row = row_of(query, route);
+        if (!route->used)
+            continue;
+        struct cost_row row = row_of(query, known, route);
         if ((row.spans == 0 && row.samples == 0 && row.cpu_ns == 0) ||
             (*query->service && !view_eq(view_of(query->service), service_name(known, route))))
             continue;
@@ -179,7 +189,8 @@ static void write_cost(void *ctx, struct json *json)
     status_lock(self);
     size_t count = choose_rows(query, &self->known, answer->rows);
     for (size_t i = 0; i < count; i++) {
-        put_route(query, &self->known, &answer->rows[i], json);
+        if (answer->rows[i].turn == answer->rows[i].route->turn)
+            put_route(query, &self->known, &answer->rows[i], json);
         status_unlock(self); /* lets the data threads in */
         status_lock(self);
     }

@@ -206,7 +206,7 @@ static void find_ids(struct status *self, struct wanted *wanted)
         for (; span; span = known_next(&self->known, span)) {
             wanted->seen = true;
             want(wanted, span->link);
-            want(wanted, span->samples ? query->span_id : 0);
+            want(wanted, span->samples || span->wall_samples ? query->span_id : 0);
         }
         status_unlock(self);
     }

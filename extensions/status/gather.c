@@ -183,8 +183,7 @@ static void seen_add(struct seen_list *list, const struct otlp_span *span, struc
     uint64_t link = 0;
     if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
         link = 0;
-    if (span->span_id.size != 8 || span->trace_id.size != 16 ||
-        (!link && !otlp_span_is_local_root(span)) || link_is_inherited(span, link))
+    if (span->span_id.size != 8 || span->trace_id.size != 16 || link_is_inherited(span, link))
         return;
     list->seen[list->count++] = (struct known_seen){
         .id = span_id_load(span->span_id.data),
@@ -192,6 +191,7 @@ static void seen_add(struct seen_list *list, const struct otlp_span *span, struc
         .trace = span_id_load(span->trace_id.data + 8),
         .service = service,
         .name = span->name,
+        .child = !link && !otlp_span_is_local_root(span),
     };
     if (list->count == SEEN_AT_ONCE)
         seen_flush(list);

@@ -1,4 +1,5 @@
 #include "extensions/status/known_find.h"
+#include "extensions/status/known_routes.h"
 #include "extensions/status/reason.h"
 
 #include "lib/base/clock.h"
@@ -9,7 +10,10 @@
  * costs is small beside the rest at any load. */
 enum { TOKENS_MAX = KNOWN_SPANS, TOKENS_A_SECOND = 2000 };
 
-enum { OWED_FOR_S = 120, NAMES = 4096 };
+/* Samples of a span that has not passed after METERED_AFTER count among the others in the metrics,
+ * for good. Those that came under another name than its own are its own after FOREIGN_FOR, unless
+ * that service has a span with the id, too. */
+enum { METERED_AFTER_S = 600, FOREIGN_FOR_S = 30, NAMES = 4096 };
 
 /* One allocation of more than HEAP_MAPPED bytes. */
 struct known_tables {
@@ -18,24 +22,14 @@ struct known_tables {
     struct known_route routes[KNOWN_ROUTES];
 };
 
-/* The series is allocated with the route, so that unused routes take no room. */
-static bool known_route_init(struct known *known, struct known_route *route)
-{
-    route->series = calloc(KNOWN_SERIES, sizeof *route->series);
-    if (!route->series)
-        return false;
-    budget_force(known->budget, KNOWN_SERIES * sizeof *route->series);
-    known->charged += KNOWN_SERIES * sizeof *route->series;
-    return true;
-}
-
 bool known_init(struct known *known, struct budget *budget)
 {
     *known = (struct known){.budget = budget, .tokens = TOKENS_MAX};
     names_init(&known->names, NAMES, budget);
     known->services[0] = calloc(1, sizeof **known->services);
     known->tables = calloc(1, sizeof *known->tables);
-    known->service_count = known->route_count = 1;
+    known->service_count = 1;
+    known->route_count = KNOWN_SERVICES;
     known->charged = sizeof *known->tables + sizeof **known->services;
     budget_force(budget, known->charged);
     if (!known->tables)
@@ -43,15 +37,14 @@ bool known_init(struct known *known, struct budget *budget)
     known->spans = known->tables->spans;
     known->buckets = known->tables->buckets;
     known->routes = known->tables->routes;
-    return known->services[0] && known_route_init(known, &known->routes[0]);
+    return known->services[0] != NULL;
 }
 
 void known_release(struct known *known)
 {
     for (size_t i = 0; i < known->service_count; i++)
         free(known->services[i]);
-    for (size_t i = 0; known->routes && i < known->route_count; i++)
-        free(known->routes[i].series);
+    known_routes_release(known);
     free(known->tables);
     names_release(&known->names);
     budget_give(known->budget, known->charged);
@@ -82,206 +75,6 @@ static inline bool known_may(struct known *known, uint64_t now)
     return true;
 }
 
-/* ---- services ---- */
-
-static size_t known_service_named(const struct known *known, uint64_t key, uint32_t name)
-{
-    for (size_t i = 1; i < known->service_count; i++)
-        if (key ? known->services[i]->key == key : known->services[i]->name == name)
-            return i;
-    return 0;
-}
-
-size_t known_service_find(const struct known *known, struct view name)
-{
-    for (size_t i = 1; i < known->service_count; i++)
-        if (view_eq(names_get(&known->names, known->services[i]->name), name))
-            return i;
-    return 0;
-}
-
-static size_t known_service_of(struct known *known, const struct watch_service *service)
-{
-    size_t at = known->service_last;
-    if (service->key && known->services[at]->key == service->key)
-        return at;
-    at = known_service_named(known, service->key, 0);
-    known->service_last = at;
-    if (at || !service->key || known->service_count == KNOWN_SERVICES)
-        return at;
-    struct known_service *made = calloc(1, sizeof *made);
-    if (!made)
-        return 0;
-    budget_force(known->budget, sizeof *made);
-    known->charged += sizeof *made;
-    made->key = service->key;
-    made->name = names_put(&known->names, service->name);
-    known->services[known->service_count] = made;
-    return known->service_count++;
-}
-
-size_t known_reason_of(struct known *known, const struct watch_reason *reason)
-{
-    size_t at = 0;
-    while (at < known->reason_count && known->reasons[at] != reason)
-        at++;
-    if (at == KNOWN_REASONS)
-        return KNOWN_REASONS - 1;
-    if (at == known->reason_count)
-        known->reasons[known->reason_count++] = reason;
-    return at;
-}
-
-static struct known_step *known_step_of(struct known_service *service, uint64_t now)
-{
-    uint64_t step = now / KNOWN_HISTORY_STEP;
-    if (step > service->step) {
-        uint64_t from = service->step + 1;
-        if (step - service->step > KNOWN_HISTORY)
-            from = step - KNOWN_HISTORY + 1;
-        for (uint64_t i = from; i <= step; i++)
-            service->history[i % KNOWN_HISTORY] = (struct known_step){0};
-        service->step = step;
-    }
-    return &service->history[service->step % KNOWN_HISTORY];
-}
-
-const struct known_step *known_service_step(const struct known_service *service, uint64_t step)
-{
-    if (step > service->step || step + KNOWN_HISTORY <= service->step)
-        return NULL;
-    return &service->history[step % KNOWN_HISTORY];
-}
-
-/* ---- routes ---- */
-
-static size_t known_route_of(struct known *known, uint16_t service, uint32_t name)
-{
-    uint64_t hash = known_mix(known_mix(0, service), name);
-    uint16_t *bucket = &known->route_buckets[hash % (KNOWN_ROUTES * 2)];
-    for (size_t at = *bucket; at; at = known->routes[at - 1].next)
-        if (known->routes[at - 1].service == service && known->routes[at - 1].name == name)
-            return at - 1;
-    if (known->route_count == KNOWN_ROUTES)
-        return 0;
-    size_t made = known->route_count;
-    known->routes[made] = (struct known_route){.service = service, .name = name, .next = *bucket};
-    if (!known_route_init(known, &known->routes[made]))
-        return 0;
-    known->route_count++;
-    *bucket = (uint16_t)(made + 1);
-    return made;
-}
-
-/* The metrics page has the busiest: one that has come to twice the least of them takes its place.
- * It counts there from 0, and what counted until then stays among the others. */
-static void known_meter(struct known *known, struct known_route *route)
-{
-    struct known_route *least = NULL;
-    if (known->metered_count < KNOWN_METERED) {
-        known->metered_count++;
-    } else {
-        for (size_t i = 0; i < known->route_count; i++) {
-            struct known_route *each = &known->routes[i];
-            if (each->metered && (!least || each->cpu_ns < least->cpu_ns))
-                least = each;
-        }
-        if (!least || route->cpu_ns < 2 * least->cpu_ns)
-            return;
-        known->metered_others += least->cpu_ns - least->metered_from;
-        least->metered = false;
-    }
-    route->metered = true;
-    route->metered_from = route->cpu_ns;
-}
-
-/* Wall times between which samples were taken. */
-struct known_stretch {
-    uint64_t from, to;
-};
-
-/* A window that begins before what a series keeps, such as that of a sender whose clock is wrong,
- * is taken to end when it arrived. */
-static struct known_stretch known_stretch_of(uint64_t start, uint64_t end, uint64_t arrived)
-{
-    uint64_t kept = (KNOWN_SERIES - 1) * KNOWN_SERIES_STEP;
-    uint64_t oldest = arrived > kept ? arrived - kept : 0;
-    struct known_stretch stretch = {.to = end && end < arrived ? end : arrived};
-    stretch.from = start && start < stretch.to ? start : stretch.to;
-    if (stretch.from < oldest) {
-        uint64_t length = stretch.to - stretch.from;
-        stretch.to = arrived;
-        stretch.from = length < kept ? arrived - length : oldest;
-    }
-    return stretch;
-}
-
-/* The step of a series to add to; what is older than the series goes into its oldest. */
-static struct known_route_step *known_route_at(struct known_route *route, uint64_t step)
-{
-    if (step > route->step) {
-        uint64_t from = step - route->step > KNOWN_SERIES ? step - KNOWN_SERIES : route->step;
-        for (uint64_t i = from + 1; i <= step; i++)
-            route->series[i % KNOWN_SERIES] = (struct known_route_step){0};
-        route->step = step;
-    }
-    if (step + KNOWN_SERIES <= route->step)
-        step = route->step - KNOWN_SERIES + 1;
-    return &route->series[step % KNOWN_SERIES];
-}
-
-static uint64_t known_share(uint64_t value, double share)
-{
-    uint64_t part = share < 1 ? (uint64_t)((double)value * share + 0.5) : value;
-    return part < value ? part : value;
-}
-
-/* Spreads what was sampled evenly over the steps of a stretch. Each gets the difference between two
- * rounded running sums, so that nothing is lost or made up. */
-static void known_route_spread(struct known_route *route, const struct known_route_step *sampled,
-                               const struct known_stretch *over)
-{
-    uint64_t last = (over->to > over->from ? over->to - 1 : over->to) / KNOWN_SERIES_STEP;
-    double length = (double)(over->to - over->from);
-    struct known_route_step done = {0};
-    for (uint64_t step = over->from / KNOWN_SERIES_STEP; step <= last; step++) {
-        uint64_t passed = (step + 1) * KNOWN_SERIES_STEP - over->from;
-        double share = step == last ? 1 : (double)passed / length;
-        struct known_route_step *at = known_route_at(route, step);
-        struct known_route_step until = {
-            .cpu_ns = known_share(sampled->cpu_ns, share),
-            .wall_ns = known_share(sampled->wall_ns, share),
-            .samples = known_share(sampled->samples, share),
-        };
-        at->cpu_ns += until.cpu_ns - done.cpu_ns;
-        at->wall_ns += until.wall_ns - done.wall_ns;
-        at->samples += until.samples - done.samples;
-        done = until;
-    }
-}
-
-static void known_route_add(struct known *known, size_t number,
-                            const struct known_route_step *sampled,
-                            const struct known_stretch *over)
-{
-    struct known_route *route = &known->routes[number];
-    known_route_spread(route, sampled, over);
-    if (!route->metered && number != 0 && sampled->cpu_ns)
-        known_meter(known, route);
-    if (!route->metered)
-        known->metered_others += sampled->cpu_ns;
-    route->samples += sampled->samples;
-    route->cpu_ns += sampled->cpu_ns;
-    route->wall_ns += sampled->wall_ns;
-}
-
-const struct known_route_step *known_route_step(const struct known_route *route, uint64_t step)
-{
-    if (step > route->step || step + KNOWN_SERIES <= route->step)
-        return NULL;
-    return &route->series[step % KNOWN_SERIES];
-}
-
 /* ---- spans ---- */
 
 static bool known_links(const struct known_span *own, uint64_t link)
@@ -294,52 +87,124 @@ bool known_is_linked(const struct known *known, uint64_t id, struct view service
     return known_links(known_find_of(known, id, service), link);
 }
 
+static bool known_has_samples(const struct known_span *span)
+{
+    return span->samples || span->wall_samples;
+}
+
 bool known_times_cpu(const struct known *known, const struct known_span *span)
 {
-    return span->samples ? span->times_cpu : known->services[span->service]->times_cpu;
+    return known_has_samples(span) ? span->times_cpu : known->services[span->service]->times_cpu;
+}
+
+uint64_t known_samples(const struct known *known, const struct known_span *span)
+{
+    return known_times_cpu(known, span) ? span->samples : span->wall_samples;
+}
+
+/* Whether its samples came under the name of another service than its own. */
+static bool known_is_foreign(const struct known_span *span)
+{
+    return known_has_samples(span) && span->under && span->under != span->service;
+}
+
+/* ---- samples whose span has not passed ---- */
+
+static struct known_sum known_owed(const struct known_span *span)
+{
+    return (struct known_sum){span->owed, span->owed_wall, span->owed_samples,
+                              span->owed_wall_samples};
 }
 
 static bool known_owes(const struct known_span *span)
 {
-    return span->owed || span->owed_wall || span->owed_samples;
+    return span->owed || span->owed_wall || span->owed_samples || span->owed_wall_samples;
 }
 
-/* The stretch of the windows that a span's owed samples came in; now, where they are forgotten. */
-static struct known_stretch known_owed_over(const struct known *known,
-                                            const struct known_span *span, uint64_t now)
+static struct known_stretch known_owed_over(const struct known_span *span)
 {
-    const struct known_window *first = &known->windows[span->owed_from % KNOWN_WINDOWS];
-    const struct known_window *last = &known->windows[span->last_window % KNOWN_WINDOWS];
-    if (first->serial != span->owed_from || last->serial != span->last_window)
-        return (struct known_stretch){now, now};
-    struct known_stretch a = known_stretch_of(first->start, first->end, first->arrived);
-    struct known_stretch b = known_stretch_of(last->start, last->end, last->arrived);
-    return (struct known_stretch){.from = a.from < b.from ? a.from : b.from,
-                                  .to = a.to > b.to ? a.to : b.to};
+    return (struct known_stretch){span->owed_from * NS_PER_S, span->owed_to * NS_PER_S};
 }
 
-/* Gives a route what a span owes. */
-static void known_pay(struct known *known, struct known_span *span, size_t route, uint64_t now)
+/* Takes what a span owes from where it is meanwhile. */
+static void known_take_back(struct known *known, const struct known_span *span)
 {
+    struct known_sum owed = known_owed(span);
+    struct known_stretch over = known_owed_over(span);
+    known_route_take(known, span->under, &owed, &over);
+}
+
+static void known_owe(struct known *known, struct known_span *span, const struct known_sum *sum,
+                      const struct known_stretch *over, uint64_t now)
+{
+    uint32_t from = (uint32_t)(over->from / NS_PER_S);
+    uint32_t to = (uint32_t)((over->to + NS_PER_S - 1) / NS_PER_S);
+    bool more = known_owes(span);
+    if (more)
+        known_take_back(known, span);
+    else
+        span->owed_at = (uint32_t)(now / NS_PER_S);
+    span->owed_from = more && span->owed_from < from ? span->owed_from : from;
+    span->owed_to = more && span->owed_to > to ? span->owed_to : to;
+    span->owed += sum->cpu_ns;
+    span->owed_wall += sum->wall_ns;
+    span->owed_samples += (uint32_t)sum->samples;
+    span->owed_wall_samples += (uint32_t)sum->wall_samples;
+    struct known_sum owed = known_owed(span);
+    struct known_stretch all = known_owed_over(span);
+    known_route_add(known, span->under, &owed, &all);
+    if (span->metered)
+        known_meter(known, span->under, sum->cpu_ns);
+}
+
+/* Gives the route of a span that passed what it owes. */
+static void known_pay(struct known *known, struct known_span *span)
+{
+    size_t route = known_route_for(known, span);
+    struct known_sum owed = known_owed(span);
+    struct known_stretch over = known_owed_over(span);
     if (!known_owes(span))
         return;
-    const struct known_route_step owed = {
-        .cpu_ns = span->owed, .wall_ns = span->owed_wall, .samples = span->owed_samples};
-    struct known_stretch over = known_owed_over(known, span, now);
+    known_take_back(known, span);
     known_route_add(known, route, &owed, &over);
-    span->owed = span->owed_wall = span->owed_samples = 0;
+    if (!span->metered)
+        known_meter(known, route, owed.cpu_ns);
+    span->owed = span->owed_wall = span->owed_samples = span->owed_wall_samples = 0;
+    span->metered = false;
 }
 
-static void known_settle_span(struct known *known, struct known_span *span, uint64_t now)
+/* What it owes stays among the others, where the metrics now count it, too. */
+static void known_meter_owed(struct known *known, struct known_span *span)
 {
-    if (known_owes(span))
-        known_pay(known, span, known_route_of(known, span->service, 0), now);
+    if (known_owes(span) && !span->metered)
+        known_meter(known, span->under, span->owed);
+    span->metered = true;
 }
 
-static void known_forget(struct known *known, struct known_span *span, uint64_t now)
+void known_settle(struct known *known, uint64_t now)
+{
+    uint64_t second = now / NS_PER_S;
+    known_fold(known);
+    for (uint32_t i = 0; i < known->span_count; i++) {
+        struct known_span *span = &known->spans[i];
+        if (!known_owes(span))
+            continue;
+        if (span->dealt && second > span->owed_at + FOREIGN_FOR_S)
+            known_pay(known, span);
+        else if (!span->metered && second > span->owed_at + METERED_AFTER_S)
+            known_meter_owed(known, span);
+    }
+}
+
+/* ---- the table ---- */
+
+static void known_forget(struct known *known, struct known_span *span)
 {
     uint32_t number = (uint32_t)(span - known->spans) + 1;
-    known_settle_span(known, span, now);
+    if (span->dealt)
+        known_pay(known, span);
+    else
+        known_meter_owed(known, span);
     _Atomic uint32_t *bucket = known_bucket(known, span->id);
     uint32_t first = atomic_load_explicit(bucket, memory_order_relaxed), *at = &first;
     while (*at && *at != number)
@@ -350,13 +215,13 @@ static void known_forget(struct known *known, struct known_span *span, uint64_t 
 }
 
 /* A new span; the oldest gives way. */
-static struct known_span *known_make(struct known *known, uint64_t id, uint64_t now)
+static struct known_span *known_make(struct known *known, uint64_t id)
 {
     uint32_t number = known->newest;
     struct known_span *span = &known->spans[number];
     known->newest = (number + 1) % KNOWN_SPANS;
     if (known->span_count == KNOWN_SPANS)
-        known_forget(known, span, now);
+        known_forget(known, span);
     else
         known->span_count++;
     _Atomic uint32_t *bucket = known_bucket(known, id);
@@ -366,25 +231,68 @@ static struct known_span *known_make(struct known *known, uint64_t id, uint64_t 
     return span;
 }
 
-/* The span that a service's decision is about. */
-static struct known_span *known_put_decided(struct known *known, uint64_t id, uint16_t service,
-                                            uint64_t now)
+static struct known_span *known_exact(const struct known *known, uint64_t id, uint16_t service)
 {
-    struct known_span *near = known_near(known, id, service);
-    if (near && (!near->decided || near->service == service))
-        return near;
-    struct known_span *made = known_make(known, id, now);
+    struct known_span *span = known_find(known, id);
+    while (span && span->service != service)
+        span = known_next(known, span);
+    return span;
+}
+
+/* A span of a service, with the samples under its name that another with the id had. */
+static struct known_span *known_split(struct known *known, struct known_span *from,
+                                      uint16_t service)
+{
+    struct known_span *made = known_make(known, from->id);
     made->service = service;
-    if (near && near != made) {
-        known_take_samples(known, made, near);
-        reason_recount(known, near);
-    }
+    if (made == from)
+        return made;
+    known_take_samples(made, from);
+    reason_recount(known, from);
     return made;
+}
+
+/* The span that a service's decision is about. */
+static struct known_span *known_put_decided(struct known *known, uint64_t id, uint16_t service)
+{
+    struct known_span *span = known_exact(known, id, service), *open = NULL;
+    if (span)
+        return span;
+    for (span = known_find(known, id); span; span = known_next(known, span)) {
+        if (known_is_foreign(span) && span->under == service)
+            return known_split(known, span, service);
+        if (!span->decided && !span->dealt)
+            open = span;
+    }
+    span = open ? open : known_make(known, id);
+    span->service = service;
+    return span;
+}
+
+/* The span that samples under a service's name are of: one of that service or, where there is none,
+ * one without samples of its own, since the names may differ. */
+static struct known_span *known_put_sampled(struct known *known, uint64_t id, uint16_t service)
+{
+    struct known_span *span = known_exact(known, id, service), *open = NULL;
+    if (span) {
+        if (known_is_foreign(span)) {
+            struct known_span *other = known_split(known, span, span->under);
+            return other == span ? known_make(known, id) : span;
+        }
+        return span;
+    }
+    for (span = known_find(known, id); span; span = known_next(known, span)) {
+        if (known_has_samples(span) && span->under == service)
+            return span;
+        if (!known_has_samples(span))
+            open = span;
+    }
+    return open ? open : known_make(known, id);
 }
 
 void known_decided(struct known *known, const struct watch_decision *decision)
 {
-    size_t at = known_service_of(known, &decision->service);
+    size_t at = known_service_of(known, &decision->service, decision->decided);
     struct known_service *service = known->services[at];
     size_t reason = decision->reason ? known_reason_of(known, decision->reason) : 0;
     struct known_step *step = known_step_of(service, decision->decided);
@@ -416,7 +324,7 @@ void known_decided(struct known *known, const struct watch_decision *decision)
 
 static void known_apply(struct known *known, const struct known_row *row)
 {
-    struct known_span *span = known_put_decided(known, row->id, row->service, row->decided);
+    struct known_span *span = known_put_decided(known, row->id, row->service);
     span->service = row->service;
     span->action = row->action;
     span->reason = row->reason;
@@ -442,7 +350,7 @@ void known_fold(struct known *known)
 
 void known_window_came(struct known *known, const struct watch_window *window)
 {
-    size_t at = known_service_of(known, &window->service);
+    size_t at = known_service_of(known, &window->service, window->arrived);
     uint32_t serial = ++known->window_serial;
     known->services[at]->has_profiles = true;
     known->services[at]->times_cpu |= window->times_cpu;
@@ -459,72 +367,87 @@ void known_window_came(struct known *known, const struct watch_window *window)
     };
 }
 
-static void known_owe(struct known_span *span, const struct watch_sample *sample, uint32_t window,
-                      uint64_t now)
+/* What rows of a window add up to. */
+static struct known_sum known_sum_of(const struct watch_window *window,
+                                     const struct watch_sample *sample)
 {
-    if (!known_owes(span)) {
-        span->owed_at = (uint32_t)(now / NS_PER_S);
-        span->owed_from = window;
-    }
-    span->owed += sample->cpu_ns;
-    span->owed_wall += sample->wall_ns;
-    span->owed_samples += sample->samples;
+    bool cpu = window->times_cpu || sample->cpu_ns; /* recalled after a crash, it says less */
+    return (struct known_sum){
+        .cpu_ns = sample->cpu_ns,
+        .wall_ns = sample->wall_ns,
+        .samples = cpu ? sample->samples : 0,
+        .wall_samples = cpu ? 0 : sample->samples,
+    };
 }
 
 static void known_add_sample(struct known *known, uint16_t service,
                              const struct watch_window *window, const struct watch_sample *sample,
                              const struct known_stretch *over)
 {
-    struct known_span *span = known_near(known, sample->id, service);
-    if (!span)
-        span = known_make(known, sample->id, window->arrived);
-    span->samples += sample->samples;
-    span->cpu_ns += sample->cpu_ns;
-    span->wall_ns += sample->wall_ns;
-    span->times_cpu |= window->times_cpu || sample->cpu_ns;
-    if (!span->decided)
+    struct known_span *span = known_put_sampled(known, sample->id, service);
+    struct known_sum sum = known_sum_of(window, sample);
+    if (!known_has_samples(span))
+        span->under = service;
+    if (!span->decided && !span->dealt)
         span->service = service;
+    span->samples += (uint32_t)sum.samples;
+    span->wall_samples += (uint32_t)sum.wall_samples;
+    span->cpu_ns += sum.cpu_ns;
+    span->wall_ns += sum.wall_ns;
+    span->times_cpu |= window->times_cpu || sample->cpu_ns;
     if (!span->first_window)
         span->first_window = known->window_serial;
     span->last_window = known->window_serial;
     known_hold(known, span);
     reason_recount(known, span);
-    if (!span->route) {
-        known_owe(span, sample, known->window_serial, window->arrived);
+    if (!span->dealt || known_is_foreign(span) || known_owes(span)) {
+        known_owe(known, span, &sum, over, window->arrived);
         return;
     }
-    const struct known_route_step sampled = {
-        .cpu_ns = sample->cpu_ns, .wall_ns = sample->wall_ns, .samples = sample->samples};
-    known_route_add(known, span->route, &sampled, over);
+    size_t route = known_route_for(known, span);
+    known_route_add(known, route, &sum, over);
+    known_meter(known, route, sum.cpu_ns);
+}
+
+static void known_service_sampled(struct known_service *service, const struct known_sum *sum)
+{
+    service->samples += sum->samples;
+    service->wall_samples += sum->wall_samples;
+    service->cpu_ns += sum->cpu_ns;
+    service->wall_ns += sum->wall_ns;
+    service->times_cpu |= sum->cpu_ns > 0; /* recalled after a crash, too */
 }
 
 void known_sampled(struct known *known, const struct watch_window *window,
                    const struct watch_sample *samples, size_t count)
 {
-    size_t at = known_service_of(known, &window->service);
-    struct known_service *service = known->services[at];
+    size_t at = known_service_of(known, &window->service, window->arrived);
     struct known_stretch over = known_stretch_of(window->start, window->end, window->arrived);
-    struct known_route_step rest = {0};
     known_fold(known);
     for (size_t i = 0; i < count; i++) {
         if (i + FAR < count)
             known_fetch_bucket(known, samples[i + FAR].id);
         if (i + NEAR < count)
             known_fetch_span(known, samples[i + NEAR].id);
-        service->samples += samples[i].samples;
-        service->cpu_ns += samples[i].cpu_ns;
-        service->times_cpu |= samples[i].cpu_ns > 0; /* recalled after a crash, too */
-        service->wall_ns += samples[i].wall_ns;
+        struct known_sum sum = known_sum_of(window, &samples[i]);
+        known_service_sampled(known->services[at], &sum);
         if (known_may(known, window->arrived)) {
             known_add_sample(known, (uint16_t)at, window, &samples[i], &over);
         } else {
-            rest.cpu_ns += samples[i].cpu_ns;
-            rest.wall_ns += samples[i].wall_ns;
-            rest.samples += samples[i].samples;
+            known_route_add(known, at, &sum, &over);
+            known_meter(known, at, sum.cpu_ns);
         }
     }
-    if (rest.samples || rest.cpu_ns || rest.wall_ns)
-        known_route_add(known, known_route_of(known, (uint16_t)at, 0), &rest, &over);
+}
+
+/* The service of a span as it passed; of several tenants' with that name, the one that is known to
+ * have the span. */
+static uint16_t known_seen_service(const struct known *known, const struct known_span *span,
+                                   struct view name)
+{
+    if (span->decided || names_eq(&known->names, known->services[span->service]->name, name))
+        return span->service;
+    return (uint16_t)known_service_find(known, name);
 }
 
 void known_seen(struct known *known, const struct known_seen *seen, uint64_t now)
@@ -534,36 +457,21 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     if (seen->link && seen->link != seen->id)
         span = known_find_of(known, seen->link, seen->service);
     if (!span && seen->link)
-        span = known_make(known, seen->link, now);
-    if (!span)
-        return;
+        span = known_make(known, seen->link);
     if (own)
         own->trace = seen->trace;
+    if (!span || (seen->child && !known_has_samples(span)))
+        return;
     span->trace = seen->trace;
     if (span->dealt)
         return;
-    size_t service = span->decided || span->samples ? span->service : 0;
-    if (!service)
-        service = known_service_named(known, 0, names_put(&known->names, seen->service));
-    size_t route = known_route_of(known, (uint16_t)service, names_put(&known->names, seen->name));
+    span->service = known_seen_service(known, span, seen->service);
+    bool costs = known_owes(span);
+    size_t route = known_route_of(known, span->service, seen->name, costs);
     span->dealt = true;
     span->route = (uint16_t)route;
-    struct known_route_step *at = known_route_at(&known->routes[route], now / KNOWN_SERIES_STEP);
-    bool linked = known_links(own, seen->link);
-    known->routes[route].spans++;
-    known->routes[route].linked += linked;
-    at->spans++;
-    at->linked += linked;
-    known_pay(known, span, route, now);
-}
-
-void known_settle(struct known *known, uint64_t now)
-{
-    uint64_t second = now / NS_PER_S;
-    known_fold(known);
-    for (uint32_t i = 0; i < known->span_count; i++) {
-        struct known_span *span = &known->spans[i];
-        if (known_owes(span) && second > span->owed_at + OWED_FOR_S)
-            known_settle_span(known, span, now);
-    }
+    span->turn = known->routes[route].turn;
+    known_route_passed(known, route, known_links(own, seen->link), now);
+    if (!known_is_foreign(span))
+        known_pay(known, span);
 }

@@ -1,6 +1,6 @@
 /*
  * Joins traces and profiles: the latest decisions about spans, their samples, and totals by service
- * and route (service and span name). Bounded; anything beyond the limits counts as "(others)".
+ * and route (service and span name). Bounded: what costs least gives way, and counts as "(others)".
  * Guarded by the watch's lock.
  */
 #ifndef EXTENSIONS_STATUS_KNOWN_H
@@ -21,10 +21,13 @@ struct known {
     uint32_t span_count;
     struct known_service *services[KNOWN_SERVICES]; /* 0: all that there is no room for */
     size_t service_count, service_last;             /* service_last: the one found last */
-    struct known_route *routes;                     /* 0: the same */
-    uint16_t route_buckets[KNOWN_ROUTES * 2];
-    size_t route_count, metered_count;
-    uint64_t metered_others; /* cpu_ns of routes while the metrics page does not have them */
+    uint64_t service_turns, service_turned;         /* services that may give way now; wall */
+    struct known_route *routes; /* of each service its others, then those with names */
+    uint16_t route_buckets[KNOWN_NAMED * 2];
+    size_t route_count; /* with those of services, which may be unused */
+    size_t metered_count;
+    uint64_t metered_least;  /* cpu_ns of the least of them, or less */
+    uint64_t metered_others; /* CPU time of routes while the metrics page does not have them */
     struct known_window windows[KNOWN_WINDOWS];
     uint32_t window_serial;
     const struct watch_reason *reasons[KNOWN_REASONS];
@@ -52,10 +55,13 @@ void known_sampled(struct known *known, const struct watch_window *window,
 struct known_seen {
     uint64_t id, link, trace;
     struct view service, name;
+    bool child; /* not linked, and no local root: counts only if samples name it */
 };
 void known_seen(struct known *known, const struct known_seen *seen, uint64_t now);
 
-/* Samples whose span has not passed for two minutes count under NAME_OTHERS. now: wall. */
+/* Samples whose span has not passed count under NAME_OTHERS, and go to its route when it does. In
+ * the metrics, which cannot take back, they count when it passes, or after ten minutes. now: wall.
+ */
 void known_settle(struct known *known, uint64_t now);
 
 /* The n-th span, of known->span_count. */
@@ -69,6 +75,9 @@ bool known_is_linked(const struct known *known, uint64_t id, struct view service
 
 /* Whether CPU time of a span is measured: by its samples or, if it has none, by its service's. */
 bool known_times_cpu(const struct known *known, const struct known_span *span);
+
+/* Its samples: of CPU time or, if that is not measured, of wall time. */
+uint64_t known_samples(const struct known *known, const struct known_span *span);
 
 /* The service with this name; 0: none. */
 size_t known_service_find(const struct known *known, struct view name);

@@ -41,14 +41,6 @@ bool known_may_have(const struct known *known, uint64_t id)
     return atomic_load_explicit(known_bucket(known, id), memory_order_relaxed) != 0;
 }
 
-struct known_span *known_near(const struct known *known, uint64_t id, size_t service)
-{
-    struct known_span *first = known_find(known, id), *span = first;
-    while (span && span->service != service)
-        span = known_next(known, span);
-    return span ? span : first;
-}
-
 /* How many windows of the same service came between; at least HELD_BITS: too many, or the first is
  * forgotten or of another service. */
 static uint32_t known_apart(const struct known *known, uint32_t first,
@@ -103,24 +95,21 @@ enum known_held known_holds(const struct known *known, const struct known_span *
     return !outside && span->held >> apart & 1 ? KNOWN_HELD : KNOWN_NOT_HELD;
 }
 
-static bool known_came_under(const struct known *known, uint32_t serial, uint16_t service)
+void known_take_samples(struct known_span *span, struct known_span *from)
 {
-    const struct known_window *window = &known->windows[serial % KNOWN_WINDOWS];
-    return serial && window->serial == serial && window->service == service;
-}
-
-void known_take_samples(const struct known *known, struct known_span *span, struct known_span *from)
-{
-    if (!known_came_under(known, from->first_window, span->service) ||
-        !known_came_under(known, from->last_window, span->service))
-        return;
     struct known_span own = *span, other = *from;
     *span = other;
     span->link = own.link;
     span->trace = own.trace;
+    span->decided = own.decided;
+    span->waited_ms = own.waited_ms;
     span->next = own.next;
     span->service = own.service;
     span->route = own.route;
+    span->turn = own.turn;
+    span->action = own.action;
+    span->reason = own.reason;
+    span->told = own.told;
     span->dealt = own.dealt;
     *from = (struct known_span){
         .id = other.id,
@@ -131,6 +120,7 @@ void known_take_samples(const struct known *known, struct known_span *span, stru
         .next = other.next,
         .service = other.service,
         .route = other.route,
+        .turn = other.turn,
         .action = other.action,
         .reason = other.reason,
         .told = other.told,

@@ -64,14 +64,8 @@ static inline void known_fetch_span(const struct known *known, uint64_t id)
     __builtin_prefetch((const char *)span + 64, 1);
 }
 
-/* The span of an id and service; without one, the first with the id, since its samples may have
- * come under another name. NULL: none. */
-struct known_span *known_near(const struct known *known, uint64_t id, size_t service);
-
-/* Gives a span the samples that came under its service's name and were taken for those of another
- * service's span with the same id. */
-void known_take_samples(const struct known *known, struct known_span *span,
-                        struct known_span *from);
+/* Gives a span without samples those of another with the same id. */
+void known_take_samples(struct known_span *span, struct known_span *from);
 
 /* Notes that samples of a span came with the newest window. */
 void known_hold(const struct known *known, struct known_span *span);

@@ -10,7 +10,8 @@
 enum {
     KNOWN_SPANS = 40000,
     KNOWN_SERVICES = 256,
-    KNOWN_ROUTES = 512,
+    KNOWN_NAMED = 512,                           /* routes with a name, ... */
+    KNOWN_ROUTES = KNOWN_SERVICES + KNOWN_NAMED, /* ... and of each service its others */
     KNOWN_WINDOWS = 1024,
     KNOWN_REASONS = 16,
     KNOWN_HISTORY = 40,  /* steps of a service's history */
@@ -29,20 +30,24 @@ struct known_span {
     uint64_t trace;   /* last eight bytes of its trace id; 0: not seen */
     uint64_t decided; /* wall; 0: no decision came */
     uint64_t cpu_ns, wall_ns;
-    uint64_t owed, owed_wall; /* of these, what no route has yet */
+    uint64_t owed, owed_wall; /* of these, what the others of the service `under` have meanwhile */
     uint64_t held; /* bit n: its samples are in the nth window of its service since the first */
-    uint32_t samples, owed_samples;
-    uint32_t owed_from;                 /* serial of the first window of what is owed */
+    uint32_t samples, wall_samples; /* of windows that measure CPU time, and of others */
+    uint32_t owed_samples, owed_wall_samples;
+    uint32_t owed_from, owed_to;        /* wall, s: when what is owed was sampled, ... */
+    uint32_t owed_at;                   /* ... and when the first of it came */
     uint32_t waited_ms;                 /* from its end to the decision */
-    uint32_t owed_at;                   /* wall, s */
     uint32_t first_window, last_window; /* serials of those with its samples; 0: none */
     uint32_t next;                      /* in its bucket, number + 1 */
-    uint16_t service, route;            /* route 0: not known */
-    uint8_t action;                     /* enum watch_action; WAITING: no decision came */
-    uint8_t reason;                     /* of known->reasons, as decided */
-    uint8_t told;                       /* the same as reported: see reason.h */
-    bool dealt : 1;                     /* its route counted it */
-    bool times_cpu : 1;                 /* some of its samples have CPU time */
+    uint16_t service, under; /* under: whose samples it has, which may be another's; 0: none */
+    uint16_t route, turn;    /* valid if dealt, while the route's turn is this one */
+    uint8_t action;          /* enum watch_action; WAITING: no decision came */
+    uint8_t reason;          /* of known->reasons, as decided */
+    uint8_t told;            /* the same as reported: see reason.h */
+    bool dealt : 1;          /* it passed: its route counted it */
+    bool times_cpu : 1;      /* some of its samples have CPU time */
+    bool metered : 1;        /* the metrics page has what it owes, among the others */
+    bool beside : 1;         /* it has samples of kinds that do not confirm */
 };
 
 struct known_service {
@@ -50,7 +55,9 @@ struct known_service {
     uint32_t name;
     bool has_spans, has_profiles;
     bool times_cpu; /* some of its profiles measure CPU time */
-    uint64_t linked, not_linked, samples, cpu_ns, wall_ns;
+    uint64_t linked, not_linked, cpu_ns, wall_ns;
+    uint64_t samples, wall_samples; /* as a span's */
+    uint64_t uses, last; /* decisions and profiles, with those of what gave way to it; the newest */
     uint64_t reasons[KNOWN_REASONS];
     uint16_t profiles_under;      /* where samples of its spans came instead; 0: nowhere */
     uint32_t windows;             /* came so far */
@@ -65,18 +72,23 @@ struct known_service {
 
 /* Of a step: the spans that passed in it, and the samples taken in it. */
 struct known_route_step {
-    uint64_t cpu_ns, wall_ns, samples;
-    uint32_t spans, linked;
+    uint64_t cpu_ns, wall_ns;
+    uint32_t samples, wall_samples, spans, linked;
 };
 
+/* Service and name of spans; or the others of a service, whose number is that of the service. */
 struct known_route {
+    bool used;
+    bool metered;           /* the metrics page has it */
+    uint16_t turn;          /* changes when the route gives way to another */
     uint16_t service, next; /* next: in its bucket, number + 1 */
     uint32_t name;
-    uint64_t spans, linked, samples, cpu_ns, wall_ns;
-    bool metered;
-    uint64_t metered_from;           /* cpu_ns when the metrics page began to have it */
-    uint64_t step;                   /* the newest of the series, in steps since 1970 */
-    struct known_route_step *series; /* KNOWN_SERIES of them, by step modulo that */
+    uint64_t spans, linked, cpu_ns, wall_ns, samples, wall_samples;
+    uint64_t inherited;  /* cpu_ns of what gave way to it: its rank has that, too */
+    uint64_t metered_ns; /* CPU time that the metrics page has of it */
+    uint64_t step;       /* the newest of the series, in steps since 1970 */
+    struct known_route_step
+        *series; /* KNOWN_SERIES of them, by step modulo that; NULL: no memory */
 };
 
 struct known_window {

@@ -301,7 +301,7 @@ void looked_figures(struct status *self, struct looked *looked)
             continue;
         trace->cpu_ns += span->cpu_ns;
         trace->wall_ns += span->wall_ns;
-        trace->samples += span->samples;
+        trace->samples += (uint32_t)known_samples(&self->known, span);
         trace->times_cpu |= known_times_cpu(&self->known, span);
     }
     status_unlock(self);

@@ -52,7 +52,7 @@ static const struct watch_reason *reason_now(const struct known *known,
 {
     const struct known_window *first = window_of(known, span->first_window);
     const struct watch_reason *decided = known->reasons[span->reason];
-    if (!span->samples)
+    if (!span->first_window)
         return decided;
     if (!first && !window_of(known, span->last_window))
         return NULL;

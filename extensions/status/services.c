@@ -89,7 +89,7 @@ static void put_service(const struct known *known, const struct known_service *s
     json_number(json, "spans", service->linked + service->not_linked);
     json_number(json, "linked", service->linked);
     json_number(json, "not_linked", service->not_linked);
-    json_number(json, "samples", service->samples);
+    json_number(json, "samples", service->times_cpu ? service->samples : service->wall_samples);
     json_number(json, "cpu_ns", service->cpu_ns);
     json_bool(json, "cpu_known", service->times_cpu);
     json_number(json, "wall_ns", service->wall_ns);

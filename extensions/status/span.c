@@ -231,7 +231,7 @@ static void tell_figures(struct span_told *told, const struct known *known,
     told->times_cpu =
         span ? known_times_cpu(known, span) : known->services[told->number]->times_cpu;
     if (span) {
-        told->samples = span->samples;
+        told->samples = known_samples(known, span);
         told->cpu_ns = span->cpu_ns;
         told->wall_ns = span->wall_ns;
     }

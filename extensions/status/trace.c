@@ -119,6 +119,7 @@ static void put_link_state(struct trace_writing *writing, const struct otlp_span
     if (!inherited)
         found = link ? known_find_of(known, link, service) : own;
     struct known_span figures = found ? *found : (struct known_span){0};
+    uint64_t samples = found ? known_samples(known, found) : 0;
     const struct known_span *either = found ? found : own;
     bool times_cpu = either ? known_times_cpu(known, either)
                             : known->services[known_service_find(known, service)]->times_cpu;
@@ -128,7 +129,7 @@ static void put_link_state(struct trace_writing *writing, const struct otlp_span
     reason_of(known, own, &told);
     status_unlock(writing->self);
     json_id(json, "profile_id", link);
-    json_number(json, "samples", figures.samples);
+    json_number(json, "samples", samples);
     json_number(json, "cpu_ns", figures.cpu_ns);
     json_bool(json, "cpu_known", times_cpu);
     json_number(json, "wall_ns", figures.wall_ns);

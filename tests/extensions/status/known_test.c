@@ -80,7 +80,7 @@ static void sampled(struct rig *rig, uint64_t id, uint64_t cpu_ns, uint64_t now)
 
 static void passed(struct rig *rig, uint64_t id, bool linked, const char *name, uint64_t now)
 {
-    const struct known_seen seen = {id, linked ? id : 0, id, VIEW("shop"), view_of(name)};
+    const struct known_seen seen = {id, linked ? id : 0, id, VIEW("shop"), view_of(name), false};
     known_seen(&rig->known, &seen, now);
 }
 
@@ -222,17 +222,74 @@ START_TEST(samples_after_the_decision_came_late)
 }
 END_TEST
 
-START_TEST(samples_without_a_span_count_for_others_after_a_while)
+/* The number of a service is that of the route of its others. */
+static const struct known_route *others(const struct rig *rig, const char *service)
+{
+    return &rig->known.routes[known_service_find(&rig->known, view_of(service))];
+}
+
+static uint64_t metered(const struct rig *rig)
+{
+    uint64_t sum = rig->known.metered_others;
+    for (size_t i = 0; i < rig->known.route_count; i++)
+        sum += rig->known.routes[i].metered_ns;
+    return sum;
+}
+
+static uint64_t series_sum(const struct known_route *of)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; of->used && i < KNOWN_SERIES; i++)
+        sum += known_route_step(of, of->step - i)->cpu_ns;
+    return sum;
+}
+
+START_TEST(samples_without_a_span_count_for_others_until_it_passes)
+{
+    struct rig rig;
+    uint64_t now = NOW;
+    rig_init(&rig);
+    for (unsigned i = 0; i < 16; i++, now += 10 * NS_PER_S) {
+        sampled_in(&rig,
+                   (struct watch_window){
+                       .start = now - 10 * NS_PER_S, .end = now, .arrived = now, .times_cpu = true},
+                   (struct watch_sample){.id = 1, .samples = 900, .cpu_ns = 9 * NS_PER_S});
+        known_settle(&rig.known, now);
+        ck_assert_uint_eq(others(&rig, "shop")->cpu_ns, (i + 1) * 9 * NS_PER_S); /* at once */
+    }
+    ck_assert_uint_eq(metered(&rig), 0);
+    decide(&rig, 1, true, now);
+    passed(&rig, 1, true, "nightly job", now);
+    ck_assert_uint_eq(route(&rig, "nightly job")->cpu_ns, 144 * NS_PER_S);
+    ck_assert_uint_eq(series_sum(route(&rig, "nightly job")), 144 * NS_PER_S);
+    ck_assert_uint_eq(route(&rig, "nightly job")->samples, 16 * 900);
+    ck_assert_uint_eq(route(&rig, "nightly job")->metered_ns, 144 * NS_PER_S);
+    ck_assert_uint_eq(others(&rig, "shop")->cpu_ns, 0);
+    ck_assert_uint_eq(others(&rig, "shop")->samples, 0);
+    ck_assert_uint_eq(series_sum(others(&rig, "shop")), 0);
+    ck_assert_uint_eq(metered(&rig), 144 * NS_PER_S);
+    rig_release(&rig);
+}
+END_TEST
+
+/* A counter cannot take back. */
+START_TEST(the_metrics_count_for_others_what_no_span_claims_for_long)
 {
     struct rig rig;
     rig_init(&rig);
     sampled(&rig, 1, 10, NOW);
-    known_settle(&rig.known, NOW + 60 * NS_PER_S);
-    ck_assert_ptr_nonnull(known_find(&rig.known, 1));
-    ck_assert_uint_eq(known_find(&rig.known, 1)->owed, 10);
-    known_settle(&rig.known, NOW + 130 * NS_PER_S);
-    ck_assert_uint_eq(known_find(&rig.known, 1)->owed, 0);
-    ck_assert_uint_eq(rig.known.routes[1].cpu_ns, 10); /* of the service, without a name */
+    known_settle(&rig.known, NOW + 590 * NS_PER_S);
+    ck_assert_uint_eq(metered(&rig), 0);
+    known_settle(&rig.known, NOW + 610 * NS_PER_S);
+    ck_assert_uint_eq(others(&rig, "shop")->metered_ns, 10);
+    sampled(&rig, 1, 5, NOW + 620 * NS_PER_S);
+    ck_assert_uint_eq(others(&rig, "shop")->metered_ns, 15);
+    passed(&rig, 1, true, "GET /", NOW + 630 * NS_PER_S);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 15);
+    ck_assert_uint_eq(route(&rig, "GET /")->metered_ns, 0);
+    ck_assert_uint_eq(metered(&rig), 15);
+    sampled(&rig, 1, 3, NOW + 640 * NS_PER_S);
+    ck_assert_uint_eq(route(&rig, "GET /")->metered_ns, 3);
     rig_release(&rig);
 }
 END_TEST
@@ -245,36 +302,105 @@ START_TEST(nothing_is_lost_from_the_sums_when_ids_are_forgotten)
     for (uint64_t id = 1; id <= KNOWN_SPANS + 1000; id++, now += NS_PER_MS)
         sampled(&rig, id * UINT64_C(0x9e3779b97f4a7c15), 3, now);
     ck_assert_uint_le(rig.known.span_count, KNOWN_SPANS);
-    for (uint32_t i = 0; i < rig.known.span_count; i++)
-        sum += known_at(&rig.known, i)->owed;
     for (size_t i = 0; i < rig.known.route_count; i++)
         sum += rig.known.routes[i].cpu_ns;
     ck_assert_uint_eq(sum, 3 * (KNOWN_SPANS + 1000));
+    ck_assert_uint_eq(metered(&rig), 3 * 1000); /* of those that are forgotten */
     ck_assert_uint_eq(rig.known.services[1]->cpu_ns, sum);
     rig_release(&rig);
 }
 END_TEST
 
-START_TEST(more_routes_than_there_is_room_for_are_one)
+START_TEST(the_costliest_routes_have_names_and_the_rest_is_one)
 {
     struct rig rig;
     char name[32];
-    uint64_t sum = 0, metered = 0;
+    uint64_t sum = 0, now = NOW, id = 0;
     rig_init(&rig);
-    for (unsigned i = 0; i < 2 * KNOWN_ROUTES; i++) {
+    for (unsigned i = 0; i < 10 * KNOWN_NAMED; i++, now += NS_PER_MS) {
         snprintf(name, sizeof name, "GET /%u", i);
-        sampled(&rig, i + 1, 2, NOW + i * NS_PER_MS);
-        passed(&rig, i + 1, true, name, NOW + i * NS_PER_MS);
+        sampled(&rig, ++id, 2, now);
+        passed(&rig, id, true, name, now);
+        sum += 2;
+        if (i % 8 != 0)
+            continue;
+        sampled(&rig, ++id, 7, now);
+        passed(&rig, id, true, "GET /hot", now);
+        sum += 7;
     }
-    known_settle(&rig.known, NOW + 1000 * NS_PER_S);
+    ck_assert_uint_le(rig.known.route_count, KNOWN_ROUTES);
+    ck_assert_uint_eq(route(&rig, "GET /hot")->cpu_ns, 7 * 10 * KNOWN_NAMED / 8);
+    ck_assert(route(&rig, "GET /hot")->metered);
+    sampled(&rig, 1, 1000, now); /* of a route that gave way */
+    sum += 1000;
+    uint64_t all = 0, stepped = 0;
     for (size_t i = 0; i < rig.known.route_count; i++) {
-        const struct known_route *each = &rig.known.routes[i];
-        sum += each->cpu_ns;
-        metered += each->metered ? each->cpu_ns - each->metered_from : 0;
+        all += rig.known.routes[i].cpu_ns;
+        stepped += series_sum(&rig.known.routes[i]);
     }
-    ck_assert_uint_eq(rig.known.route_count, KNOWN_ROUTES);
-    ck_assert_uint_eq(sum, 2 * 2 * KNOWN_ROUTES);
-    ck_assert_uint_eq(metered + rig.known.metered_others, sum);
+    ck_assert_uint_eq(all, sum);
+    ck_assert_uint_eq(stepped, sum);
+    ck_assert_uint_eq(metered(&rig), sum);
+    ck_assert_uint_eq(rig.known.services[1]->cpu_ns, sum);
+    ck_assert_uint_ge(others(&rig, "shop")->cpu_ns, 1000);
+    ck_assert_uint_le(rig.known.names.count, rig.known.names.max);
+    rig_release(&rig);
+}
+END_TEST
+
+/* Spans that cost nothing have no use for a place. */
+START_TEST(a_route_that_costs_nothing_takes_no_place_of_another)
+{
+    struct rig rig;
+    char name[32];
+    rig_init(&rig);
+    for (unsigned i = 0; i < 2 * KNOWN_NAMED; i++) {
+        snprintf(name, sizeof name, "GET /%u", i);
+        if (i < KNOWN_NAMED)
+            sampled(&rig, i + 1, 2, NOW);
+        else
+            decide(&rig, i + 1, false, NOW);
+        passed(&rig, i + 1, i < KNOWN_NAMED, name, NOW);
+    }
+    ck_assert_ptr_nonnull(route(&rig, "GET /0"));
+    ck_assert_uint_eq(others(&rig, "shop")->spans, KNOWN_NAMED);
+    rig_release(&rig);
+}
+END_TEST
+
+START_TEST(a_new_service_takes_the_place_of_the_one_with_the_least)
+{
+    struct rig rig;
+    char name[32];
+    uint64_t cpu = 0, spans = 0, now = NOW;
+    rig_init(&rig);
+    for (unsigned i = 0; i < 3 * KNOWN_SERVICES; i++, now += NS_PER_S / 4) {
+        snprintf(name, sizeof name, "junk-%u", i);
+        const struct watch_service junk = {100 + i, view_of(name)};
+        const struct watch_window window = {.service = junk, .arrived = now, .times_cpu = true};
+        sampled_in(&rig, window, (struct watch_sample){.id = i + 1, .samples = 1, .cpu_ns = 3});
+        decide_of(&rig, junk, i + 1, false, now);
+        decide(&rig, 10000 + i, true, now);
+        sampled(&rig, 10000 + i, 5, now);
+        passed(&rig, 10000 + i, true, "GET /", now);
+    }
+    decide_of(&rig, till(), 1, false, now);
+    ck_assert_uint_ne(known_service_find(&rig.known, VIEW("till")), 0);
+    ck_assert_uint_ne(known_service_find(&rig.known, VIEW("shop")), 0);
+    ck_assert_uint_eq(known_service_find(&rig.known, VIEW("junk-1")), 0);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 5 * 3 * KNOWN_SERVICES);
+    passed(&rig, 1, false, "late", now); /* its service has given way, its samples have not */
+    for (size_t i = 0; i < rig.known.service_count; i++) {
+        cpu += rig.known.services[i]->cpu_ns;
+        spans += rig.known.services[i]->linked + rig.known.services[i]->not_linked;
+    }
+    ck_assert_uint_eq(cpu, 8 * 3 * KNOWN_SERVICES);
+    ck_assert_uint_eq(spans, 6 * KNOWN_SERVICES + 1);
+    for (size_t i = 0; i < rig.known.route_count; i++)
+        cpu -= rig.known.routes[i].cpu_ns;
+    ck_assert_uint_eq(cpu, 0);
+    known_settle(&rig.known, now + 700 * NS_PER_S);
+    ck_assert_uint_eq(metered(&rig), 8 * 3 * KNOWN_SERVICES);
     rig_release(&rig);
 }
 END_TEST
@@ -284,7 +410,6 @@ START_TEST(the_metrics_have_the_busiest_and_lose_nothing)
 {
     struct rig rig;
     char name[32];
-    uint64_t told = 0;
     rig_init(&rig);
     for (unsigned i = 0; i <= KNOWN_METERED; i++) {
         snprintf(name, sizeof name, "GET /%u", i);
@@ -296,21 +421,10 @@ START_TEST(the_metrics_have_the_busiest_and_lose_nothing)
     sampled(&rig, KNOWN_METERED + 1, 100, NOW);
     sampled(&rig, KNOWN_METERED + 1, 100, NOW);
     ck_assert(route(&rig, name)->metered);
-    for (size_t i = 0; i < rig.known.route_count; i++)
-        if (rig.known.routes[i].metered)
-            told += rig.known.routes[i].cpu_ns - rig.known.routes[i].metered_from;
-    ck_assert_uint_eq(told + rig.known.metered_others, 10 * (KNOWN_METERED + 1) + 200);
+    ck_assert_uint_eq(metered(&rig), 10 * (KNOWN_METERED + 1) + 200);
     rig_release(&rig);
 }
 END_TEST
-
-static uint64_t series_sum(const struct known_route *of)
-{
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < KNOWN_SERIES; i++)
-        sum += known_route_step(of, of->step - i)->cpu_ns;
-    return sum;
-}
 
 /* As the windows of a profiler that uploads every 10 s, one of which lies in two steps. */
 START_TEST(a_steady_load_is_steady_in_the_steps)
@@ -344,25 +458,33 @@ START_TEST(a_steady_load_is_steady_in_the_steps)
 END_TEST
 
 /* Windows without times, of the future, longer than what is kept, and before it. */
-START_TEST(no_window_is_lost_from_the_steps)
+START_TEST(a_window_counts_in_its_own_steps_or_in_none)
 {
-    const uint64_t hour = 3600 * NS_PER_S;
-    const struct watch_window windows[] = {
-        {.arrived = NOW},
-        {.start = NOW - NS_PER_S, .end = NOW + hour, .arrived = NOW},
-        {.start = NOW - 2 * hour, .end = NOW, .arrived = NOW},
-        {.start = NOW - 5 * hour, .end = NOW - 5 * hour + 10 * NS_PER_S, .arrived = NOW},
-        {.start = NOW - hour, .end = NOW - 2 * hour, .arrived = NOW - hour},
+    const uint64_t hour = 3600 * NS_PER_S, value = 7200000, kept = KNOWN_SERIES;
+    const struct {
+        struct watch_window window;
+        uint64_t stepped;
+    } cases[] = {
+        {{.arrived = NOW}, value},
+        {{.start = NOW - NS_PER_S, .end = NOW + hour, .arrived = NOW}, value},
+        {{.start = NOW - 2 * hour, .end = NOW, .arrived = NOW}, value / 480 * kept},
+        {{.start = NOW - 5 * hour, .end = NOW - 5 * hour + 10 * NS_PER_S, .arrived = NOW}, 0},
+        {{.start = NOW - hour, .end = NOW - 2 * hour, .arrived = NOW - hour}, 0},
     };
-    const size_t count = sizeof windows / sizeof *windows;
     struct rig rig;
+    uint64_t stepped = 0, sum = 0;
     rig_init(&rig);
+    decide(&rig, 1, true, NOW);
     passed(&rig, 1, true, "GET /", NOW);
-    for (size_t i = 0; i < count; i++)
-        sampled_in(&rig, windows[i],
-                   (struct watch_sample){.id = 1, .samples = 1, .cpu_ns = 1000003});
-    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, count * 1000003);
-    ck_assert_uint_eq(series_sum(route(&rig, "GET /")), count * 1000003);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sampled_in(&rig, cases[i].window,
+                   (struct watch_sample){.id = 1, .samples = 1, .cpu_ns = value});
+        stepped += cases[i].stepped;
+        sum += value;
+        ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, sum);
+        ck_assert_uint_le(series_sum(route(&rig, "GET /")), stepped);
+        ck_assert_uint_ge(series_sum(route(&rig, "GET /")) + value / 100, stepped);
+    }
     rig_release(&rig);
 }
 END_TEST
@@ -385,8 +507,7 @@ START_TEST(wall_time_is_not_cpu_time)
     /* Of a span that never passes, both count for the others. */
     sampled_in(&rig, (struct watch_window){.kind = "wall", .arrived = NOW},
                (struct watch_sample){.id = 3, .samples = 1, .wall_ns = 7});
-    known_settle(&rig.known, NOW + 130 * NS_PER_S);
-    ck_assert_uint_eq(known_find(&rig.known, 3)->owed_wall, 0);
+    ck_assert_uint_eq(others(&rig, "shop")->wall_ns, 7);
     rig_release(&rig);
 }
 END_TEST
@@ -464,13 +585,76 @@ START_TEST(each_window_says_whether_it_holds_samples)
 }
 END_TEST
 
+/* Whatever comes first. */
+START_TEST(samples_of_two_services_with_one_id_stay_apart)
+{
+    static const char *const orders[] = {"aAbB", "abAB", "ABab", "bAaB", "AabB", "AbBa", "bBAa"};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct rig rig;
+        rig_init(&rig);
+        for (const char *at = orders[i]; *at; at++) {
+            struct watch_service service = *at == 'a' || *at == 'A' ? shop() : till();
+            const struct watch_window window = {
+                .service = service, .arrived = NOW, .times_cpu = true};
+            if (*at == 'a' || *at == 'b')
+                sampled_in(
+                    &rig, window,
+                    (struct watch_sample){.id = 1, .samples = 1, .cpu_ns = *at == 'a' ? 30 : 50});
+            else
+                decide_of(&rig, service, 1, true, NOW);
+        }
+        const struct known_seen one = {1, 1, 7, VIEW("shop"), VIEW("GET /"), false};
+        const struct known_seen two = {1, 1, 7, VIEW("till"), VIEW("POST /"), false};
+        known_seen(&rig.known, &one, NOW);
+        known_seen(&rig.known, &two, NOW);
+        ck_assert_uint_eq(known_find_of(&rig.known, 1, VIEW("shop"))->cpu_ns, 30);
+        ck_assert_uint_eq(known_find_of(&rig.known, 1, VIEW("till"))->cpu_ns, 50);
+        ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 30);
+        ck_assert_uint_eq(route(&rig, "POST /")->cpu_ns, 50);
+        rig_release(&rig);
+    }
+}
+END_TEST
+
+/* The names may differ; but a span of the other service may come yet. */
+START_TEST(samples_under_another_name_are_the_spans_after_a_while)
+{
+    for (int late = 0; late < 2; late++) {
+        struct rig rig;
+        rig_init(&rig);
+        const struct watch_window window = {.service = till(), .arrived = NOW, .times_cpu = true};
+        const struct watch_sample sample = {.id = 1, .samples = 2, .cpu_ns = 20};
+        decide(&rig, 1, false, NOW);
+        passed(&rig, 1, false, "GET /", NOW);
+        sampled_in(&rig, window, sample);
+        ck_assert_uint_eq(others(&rig, "till")->cpu_ns, 20);
+        if (late) {
+            decide_of(&rig, till(), 1, true, NOW);
+            known_seen(&rig.known,
+                       &(struct known_seen){1, 1, 1, VIEW("till"), VIEW("POST /"), false}, NOW);
+        }
+        known_settle(&rig.known, NOW + 40 * NS_PER_S);
+        ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, late ? 0 : 20);
+        ck_assert_uint_eq(others(&rig, "till")->cpu_ns, 0);
+        ck_assert_uint_eq(metered(&rig), 20);
+        rig_release(&rig);
+    }
+}
+END_TEST
+
 SUITE_MAIN("status known", samples_are_joined_with_their_span_in_any_order,
            a_profile_id_is_a_link_unless_it_was_decided_otherwise,
            names_differ_where_no_sample_came_under_the_name_of_the_span,
            samples_after_the_decision_came_late,
-           samples_without_a_span_count_for_others_after_a_while,
+           samples_without_a_span_count_for_others_until_it_passes,
+           the_metrics_count_for_others_what_no_span_claims_for_long,
            nothing_is_lost_from_the_sums_when_ids_are_forgotten,
-           more_routes_than_there_is_room_for_are_one,
+           the_costliest_routes_have_names_and_the_rest_is_one,
+           a_route_that_costs_nothing_takes_no_place_of_another,
+           a_new_service_takes_the_place_of_the_one_with_the_least,
            the_metrics_have_the_busiest_and_lose_nothing, a_steady_load_is_steady_in_the_steps,
-           no_window_is_lost_from_the_steps, wall_time_is_not_cpu_time, history_goes_by_steps,
-           spans_of_two_services_with_one_id_stay_apart, each_window_says_whether_it_holds_samples)
+           a_window_counts_in_its_own_steps_or_in_none, wall_time_is_not_cpu_time,
+           history_goes_by_steps, spans_of_two_services_with_one_id_stay_apart,
+           samples_of_two_services_with_one_id_stay_apart,
+           samples_under_another_name_are_the_spans_after_a_while,
+           each_window_says_whether_it_holds_samples)

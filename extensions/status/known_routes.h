@@ -1,0 +1,54 @@
+/* What known.c, known_services.c and known_routes.c need of one another. */
+#ifndef EXTENSIONS_STATUS_KNOWN_ROUTES_H
+#define EXTENSIONS_STATUS_KNOWN_ROUTES_H
+
+#include "extensions/status/known.h"
+
+/* What samples add up to. */
+struct known_sum {
+    uint64_t cpu_ns, wall_ns, samples, wall_samples;
+};
+
+/* Wall times between which samples were taken. */
+struct known_stretch {
+    uint64_t from, to;
+};
+
+struct known_stretch known_stretch_of(uint64_t start, uint64_t end, uint64_t arrived);
+
+/* The route of a service and name. Where there is no room, the cheapest gives way if `turns`; else
+ * it is the service's others. */
+size_t known_route_of(struct known *known, uint16_t service, struct view name, bool turns);
+
+/* Where the samples of a span belong. */
+size_t known_route_for(const struct known *known, const struct known_span *span);
+
+/* Adds samples to a route and the steps that they were taken in; takes back exactly that. What is
+ * older than the steps is in no step. */
+void known_route_add(struct known *known, size_t number, const struct known_sum *sum,
+                     const struct known_stretch *over);
+void known_route_take(struct known *known, size_t number, const struct known_sum *sum,
+                      const struct known_stretch *over);
+
+/* A span of the route passed. */
+void known_route_passed(struct known *known, size_t number, bool linked, uint64_t now);
+
+/* Counts CPU time of a route for the metrics page. */
+void known_meter(struct known *known, size_t number, uint64_t cpu_ns);
+
+/* Gives all that a service's routes have to the others of no service. */
+void known_routes_give_way(struct known *known, uint16_t service);
+
+void known_routes_release(struct known *known);
+
+/* The number of a name, which is added. Numbers of names change. */
+uint32_t known_name(struct known *known, struct view name);
+
+/* known_services.c: the number of a service, which is added; the one with the least data gives way.
+ * now: wall. 0: no room. */
+size_t known_service_of(struct known *known, const struct watch_service *service, uint64_t now);
+
+/* The step of a service's history at a time, to count in. */
+struct known_step *known_step_of(struct known_service *service, uint64_t now);
+
+#endif
