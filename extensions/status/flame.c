@@ -161,13 +161,14 @@ bool flame_wants_id(struct flame *flame, uint64_t id)
         return true;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (filter->ids[middle] == id)
-            return id != 0 && flame_meet(flame, middle);
-        if (filter->ids[middle] < id)
+        if (filter->ids[middle].id < id)
             from = middle + 1;
         else
             to = middle;
     }
+    for (; id && from < filter->id_count && filter->ids[from].id == id; from++)
+        if (!filter->ids[from].service || filter->ids[from].service == flame->current.service)
+            return flame_meet(flame, from);
     return false;
 }
 
@@ -205,9 +206,10 @@ static bool is_state(const char *type)
     return false;
 }
 
-void flame_begin_profile(struct flame *flame, uint64_t series, uint64_t arrived)
+void flame_begin_profile(struct flame *flame, uint64_t series, uint64_t service, uint64_t arrived)
 {
     flame->current.series = series;
+    flame->current.service = service;
     flame->current.arrived = arrived;
     flame->current.counted = false;
 }
@@ -452,7 +454,8 @@ void flame_add_pprof(struct flame *flame, const struct flame_source *source)
     uint64_t series = series_hash(source->series);
     if (is_repeated(flame, series ^ left_out_service(source->raw)))
         return;
-    flame_begin_profile(flame, series, source->arrived);
+    uint64_t service = left_out_service(series_service(source->series, source->by_ingest));
+    flame_begin_profile(flame, series, service, source->arrived);
     arena_init(&arena, ARENA_MIN + 32 * source->raw.size);
     if (!pprof_reopen(&adding.pprof, source->raw, &arena)) {
         flame->truncated = true;

@@ -18,9 +18,15 @@ struct flame_node {
     int64_t self;
 };
 
+/* A span id, and the service that profiles with samples of it must have: a hash as of left_out.h;
+ * 0: any. */
+struct flame_id {
+    uint64_t id, service;
+};
+
 /* Selects samples. */
 struct flame_filter {
-    const uint64_t *ids; /* ascending; NULL: samples with any span id, or none */
+    const struct flame_id *ids; /* by id, ascending; NULL: samples with any span id, or none */
     size_t id_count;
     const char *service; /* NULL: any */
     const char *type;    /* "process_cpu:cpu:nanoseconds:cpu:nanoseconds"; "": the best found */
@@ -43,7 +49,7 @@ struct flame {
     bool is_state;     /* the type drawn is one (see flame_begin_profile) */
     uint64_t profiles; /* drawn */
     struct {
-        uint64_t series, arrived; /* as given to flame_begin_profile */
+        uint64_t series, service, arrived; /* as given to flame_begin_profile */
         bool counted;
     } current;
     uint64_t states[FLAME_STATES], newest_state; /* series of those drawn; when the newest came */

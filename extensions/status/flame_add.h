@@ -9,11 +9,11 @@
  * can be added. */
 uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name);
 
-/* Begins a profile of a series, which is given by a hash. Of a type that is a state, such as memory
- * in use or goroutines, the newest profile of each series is drawn, since states do not add up; of
- * a series that ended over STATE_LIVES before the newest of all, none, since its process is gone.
- * So profiles have to be added from the newest to the oldest. */
-void flame_begin_profile(struct flame *flame, uint64_t series, uint64_t arrived);
+/* Begins a profile of a series and service, which are given by hashes. Of a type that is a state,
+ * such as memory in use or goroutines, the newest profile of each series is drawn, since states do
+ * not add up; of a series that ended over STATE_LIVES before the newest of all, none, since its
+ * process is gone. So profiles have to be added from the newest to the oldest. */
+void flame_begin_profile(struct flame *flame, uint64_t series, uint64_t service, uint64_t arrived);
 
 /* Notes a sample type of the profile, and returns whether its values are to be added. Without a
  * type in the filter, the best type wins: values of a lesser type that were added before are

@@ -25,14 +25,16 @@ struct flame_query {
 
 /* The span ids whose samples are drawn. */
 struct wanted {
+    struct status *self;
     struct flame_query *query;
-    uint64_t *ids;
+    struct flame_id *ids;
     size_t count, capacity;
     uint64_t first,
         last;  /* wall time, ns, between which their profiles arrived; all if not known */
     bool seen; /* a span that matches the query is kept or known */
     char service[64], name[64]; /* of such a span, cut; "": none is kept */
     const char *text, *fix;     /* of a profile with their samples that was not kept; NULL: none */
+    uint64_t earliest;          /* arrival of the first profile with such samples; 0: not known */
 };
 
 static bool read_query(struct flame_query *query, const char *text, uint64_t now, char *error)
@@ -81,19 +83,19 @@ static bool read_query(struct flame_query *query, const char *text, uint64_t now
 
 /* ---- span ids ---- */
 
-static void want(struct wanted *wanted, uint64_t id)
+static void want(struct wanted *wanted, uint64_t id, uint64_t service)
 {
     if (!id || wanted->count == IDS_MAX)
         return;
     if (wanted->count == wanted->capacity) {
         size_t capacity = wanted->capacity ? wanted->capacity * 2 : 64;
-        uint64_t *ids = realloc(wanted->ids, capacity * sizeof *ids);
+        struct flame_id *ids = realloc(wanted->ids, capacity * sizeof *ids);
         if (!ids)
             return;
         wanted->ids = ids;
         wanted->capacity = capacity;
     }
-    wanted->ids[wanted->count++] = id;
+    wanted->ids[wanted->count++] = (struct flame_id){id, service};
 }
 
 static bool fits(const struct flame_query *query, const struct looked_span *each)
@@ -111,6 +113,37 @@ static bool fits(const struct flame_query *query, const struct looked_span *each
            span->start_ns <= query->to_ns;
 }
 
+/* Under the watch's lock: the service whose profiles have a span's samples, where spans of several
+ * services have its id; 0: any. */
+static uint64_t profiles_of(const struct known *known, uint64_t id, struct view service)
+{
+    size_t others = 0;
+    for (const struct known_span *span = known_find(known, id); span;
+         span = known_next(known, span))
+        others += known_has_samples(span);
+    if (others < 2)
+        return 0;
+    const struct known_span *own = known_find_of(known, id, service);
+    if (own && known_has_samples(own))
+        service = names_get(&known->names, known->services[own->under]->name);
+    return left_out_service(service);
+}
+
+/* The samples of a span's link, and those with its own id, which came late or under another name if
+ * it is not linked. */
+static void want_span(struct wanted *wanted, const struct looked_span *each, uint64_t link)
+{
+    struct known *known = &wanted->self->known;
+    uint64_t id = span_id_load(each->span.span_id.data);
+    status_lock(wanted->self);
+    const struct known_span *own = known_find_of(known, id, each->service);
+    if (link)
+        want(wanted, link, profiles_of(known, link, each->service));
+    if (id != link && own && known_has_samples(own))
+        want(wanted, id, profiles_of(known, id, each->service));
+    status_unlock(wanted->self);
+}
+
 static bool want_visited(void *ctx, const struct looked_span *each)
 {
     struct wanted *wanted = ctx;
@@ -122,16 +155,18 @@ static bool want_visited(void *ctx, const struct looked_span *each)
     text_cut(each->service, wanted->service, sizeof wanted->service);
     text_cut(span->name, wanted->name, sizeof wanted->name);
     bool by_route = *wanted->query->name; /* whose samples are those of its own spans */
-    if (span->profile_id.data && span_id_parse(span->profile_id, &link) &&
-        !(by_route && link_is_inherited(span, link)))
-        want(wanted, link);
+    if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
+        link = 0;
+    if (by_route && link_is_inherited(span, link))
+        link = 0;
+    want_span(wanted, each, link);
     return true;
 }
 
 static int by_id(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    const struct flame_id *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
 }
 
 static uint64_t window_arrival(const struct known *known, uint32_t serial)
@@ -168,7 +203,7 @@ static void narrow(struct status *self, struct wanted *wanted)
     status_lock(self);
     for (size_t i = 0; i < wanted->count; i++) {
         const struct known *known = &self->known;
-        const struct known_span *span = known_find(known, wanted->ids[i]);
+        const struct known_span *span = known_find(known, wanted->ids[i].id);
         bool any = false;
         for (; span; span = known_next(known, span)) {
             if (!span->first_window)
@@ -176,7 +211,9 @@ static void narrow(struct status *self, struct wanted *wanted)
             uint64_t from = window_arrival(known, span->first_window);
             uint64_t to = window_arrival(known, span->last_window);
             note_left_out_of_span(self, wanted, span, from, to);
-            any = from && to;
+            any = from && to && !span->beside;
+            if (from && (!wanted->earliest || from < wanted->earliest))
+                wanted->earliest = from;
             first = from < first ? from : first;
             last = to > last ? to : last;
         }
@@ -205,8 +242,8 @@ static void find_ids(struct status *self, struct wanted *wanted)
         const struct known_span *span = known_find(&self->known, query->span_id);
         for (; span; span = known_next(&self->known, span)) {
             wanted->seen = true;
-            want(wanted, span->link);
-            want(wanted, span->samples || span->wall_samples ? query->span_id : 0);
+            want(wanted, span->link, 0);
+            want(wanted, known_has_samples(span) ? query->span_id : 0, 0);
         }
         status_unlock(self);
     }
@@ -259,6 +296,20 @@ static void draw(struct status *self, const struct wanted *wanted, struct flame 
     bytes_release(&plain);
 }
 
+/* Whether profiles with what was asked for have been evicted, by when they arrived. */
+static bool has_given_way(struct status *self, const struct wanted *wanted)
+{
+    const struct flame_query *query = wanted->query;
+    uint64_t until = keep_reach(&self->keep).profiles, first = wanted->earliest;
+    if (*query->service && !*query->name && !*query->span) {
+        status_lock(self);
+        size_t service = known_service_find(&self->known, view_of(query->service));
+        first = service ? self->known.services[service]->first_came : 0;
+        status_unlock(self);
+    }
+    return first && first <= until && query->from_ns <= until;
+}
+
 static void say_what_is_missing(struct status *self, struct wanted *wanted, struct flame *flame)
 {
     const struct flame_query *query = wanted->query;
@@ -272,6 +323,11 @@ static void say_what_is_missing(struct status *self, struct wanted *wanted, stru
     if (!flame->text && flame->truncated)
         flame->text =
             "Some stacks are missing: there are too many, or a profile could not be read.";
+    if (!flame->text && has_given_way(self, wanted)) {
+        flame->text = "Profiles of its time have given way to newer data, so that samples are "
+                      "missing.";
+        flame->fix = "Raise keep_mib of the status extension.";
+    }
     flame->truncated |= flame->text != NULL;
 }
 
@@ -331,7 +387,7 @@ static void flame_draw(struct status *self, struct http_request *request, struct
 {
     const struct flame_query *query = wanted->query;
     bool by_route = *query->name, by_ids = *query->span || *query->trace || by_route;
-    static const uint64_t none[1];
+    static const struct flame_id none[1];
     struct flame_filter filter = {
         .ids = by_ids ? wanted->ids ? wanted->ids : none : NULL,
         .id_count = wanted->count,
@@ -356,7 +412,7 @@ void flame_answer(struct status *self, struct http_request *request)
         answer_error(request, 400, error);
         return;
     }
-    struct wanted wanted = {.query = &query, .last = UINT64_MAX};
+    struct wanted wanted = {.self = self, .query = &query, .last = UINT64_MAX};
     bool one = *query.span || *query.trace;
     if (one || *query.name)
         find_ids(self, &wanted);

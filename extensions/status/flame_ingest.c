@@ -125,18 +125,14 @@ static void add_jfr(struct flame *flame, const char *query, const char *type, st
     jfr_parts_release(&recording.parts);
 }
 
-/* Whether the application name's service, as Pyroscope determines it, is this one. */
-static bool has_service(const char *name, const char *service)
+/* The hash of the application name's service, as Pyroscope determines it. */
+static uint64_t service_of(const char *name)
 {
-    static const char *const labels[] = {"service_name", "service.name", "__name__"};
     const char *reason;
-    struct view found = {0};
     struct series *series = series_parse(view_of(name), &reason);
-    for (size_t i = 0; series && !found.size && i < 3; i++)
-        found = series_get(series, view_of(labels[i]));
-    bool same = view_eq(found, view_of(service));
+    uint64_t service = left_out_service(series_service(series, true));
     series_unref(series);
-    return same;
+    return service;
 }
 
 void flame_add_ingest(struct flame *flame, const char *query, const char *content_type,
@@ -145,10 +141,12 @@ void flame_add_ingest(struct flame *flame, const char *query, const char *conten
     char format[32] = "", name[NAME_SIZE] = "";
     query = query ? query : "";
     http_query_get(query, "format", format, sizeof format);
-    if (!http_query_get(query, "name", name, sizeof name) ||
-        (flame->filter.service && !has_service(name, flame->filter.service)))
+    if (!http_query_get(query, "name", name, sizeof name))
         return;
-    flame_begin_profile(flame, left_out_service(view_of(name)), arrived);
+    uint64_t service = service_of(name);
+    if (flame->filter.service && service != left_out_service(view_of(flame->filter.service)))
+        return;
+    flame_begin_profile(flame, left_out_service(view_of(name)), service, arrived);
     if (strcmp(format, "jfr") == 0)
         add_jfr(flame, query, content_type, body);
     else if (!flame->filter.ids && arrived >= flame->filter.from && arrived <= flame->filter.to)

@@ -2,7 +2,7 @@
  * processes them a moment later, within a small share of the process's CPU time. */
 #include "extensions/status/inherited.h"
 #include "extensions/status/known_find.h"
-#include "extensions/status/status.h"
+#include "extensions/status/looked.h"
 #include "lib/base/heap.h"
 #include "lib/base/thread.h"
 #include "lib/wire/otlp/otlp.h"
@@ -12,6 +12,7 @@
 
 #define LATER        NS_PER_S /* from the first queued request to its processing */
 #define SETTLE_EVERY (10 * NS_PER_S)
+#define JOIN_BACK    (120 * NS_PER_S)
 #define GATHER_MAX   ((size_t)4 << 20) /* bytes queued at most, but for a larger profile alone */
 #define GATHER_SOON  ((size_t)1 << 19) /* from so many on, they are processed at once */
 #define TRIM_EACH    ((size_t)2 << 20) /* bytes freed from one malloc_trim to the next */
@@ -219,6 +220,46 @@ static void gather_join(struct status *self, struct view request)
     seen_flush(&list);
 }
 
+static bool join_visited(void *ctx, const struct looked_span *each)
+{
+    struct seen_list *list = ctx;
+    if (each->span.span_id.size == 8 &&
+        known_may_have(&list->self->known, span_id_load(each->span.span_id.data)))
+        seen_add(list, &each->span, each->service);
+    return true;
+}
+
+/* The serial of the first block with requests that arrived later. */
+static uint64_t serial_since(struct status *self, uint64_t arrived)
+{
+    size_t count;
+    uint64_t serial = UINT64_MAX;
+    struct kept **list = keep_list(&self->keep, 0, &count);
+    for (size_t i = 0; i < count && serial == UINT64_MAX; i++)
+        if (list[i]->kind == KEPT_TRACES && list[i]->arrived >= arrived)
+            serial = list[i]->serial;
+    keep_list_free(list, count);
+    return serial;
+}
+
+void gather_settle(struct status *self)
+{
+    uint64_t now = clock_wall(self->env->clock);
+    status_lock(self);
+    known_settle(&self->known, now);
+    bool joins = known_may_have_passed(&self->known, now);
+    status_unlock(self);
+    uint64_t first = joins ? serial_since(self, now - JOIN_BACK) : UINT64_MAX;
+    if (first == UINT64_MAX)
+        return;
+    struct seen_list list;
+    list.self = self;
+    list.count = 0;
+    list.now = now;
+    looked_walk(self, first, UINT64_MAX, join_visited, &list);
+    seen_flush(&list);
+}
+
 static void gather_work(struct status *self, struct gathered *one)
 {
     struct buffer *flat = buffer_flat(one->payload);
@@ -401,9 +442,7 @@ static void *gather_run(void *ctx)
         if (clock_mono(&clock_system) < settle)
             continue;
         settle = clock_mono(&clock_system) + SETTLE_EVERY;
-        status_lock(self);
-        known_settle(&self->known, clock_wall(self->env->clock));
-        status_unlock(self);
+        gather_settle(self);
     }
     return NULL;
 }

@@ -58,6 +58,8 @@ static void keep_drop_oldest(struct keep *keep, struct keep_ring *ring, enum evi
     keep->reach.for_memory += why == FOR_MEMORY ? oldest->requests : 0;
     if (oldest->arrived > keep->reach.whole_since)
         keep->reach.whole_since = oldest->arrived;
+    if (oldest->kind != KEPT_TRACES && oldest->arrived > keep->reach.profiles)
+        keep->reach.profiles = oldest->arrived;
     kept_unref(oldest);
 }
 

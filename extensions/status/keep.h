@@ -58,6 +58,7 @@ struct keep_reach {
     uint64_t whole_since; /* nothing that arrived later was evicted; 0: nothing was at all */
     uint64_t requests;    /* that were evicted; ... */
     uint64_t for_memory;  /* ... of these, since the memory budget was short */
+    uint64_t profiles;    /* arrival of the newest profile that was evicted; 0: none was */
     uint64_t refused;     /* requests that were never kept: no room or no memory */
 };
 

@@ -11,9 +11,12 @@
 enum { TOKENS_MAX = KNOWN_SPANS, TOKENS_A_SECOND = 2000 };
 
 /* Samples of a span that has not passed after METERED_AFTER count among the others in the metrics,
- * for good. Those that came under another name than its own are its own after FOREIGN_FOR, unless
- * that service has a span with the id, too. */
+ * for good. Those that came under another name than its own are not its own if, within FOREIGN_FOR,
+ * a span of that service comes with the id. */
 enum { METERED_AFTER_S = 600, FOREIGN_FOR_S = 30, NAMES = 4096 };
+
+/* After so long, correlation has learnt which spans of a service samples name. */
+#define YOUNG_FOR (90 * NS_PER_S)
 
 /* One allocation of more than HEAP_MAPPED bytes. */
 struct known_tables {
@@ -87,11 +90,6 @@ bool known_is_linked(const struct known *known, uint64_t id, struct view service
     return known_links(known_find_of(known, id, service), link);
 }
 
-static bool known_has_samples(const struct known_span *span)
-{
-    return span->samples || span->wall_samples;
-}
-
 bool known_times_cpu(const struct known *known, const struct known_span *span)
 {
     return known_has_samples(span) ? span->times_cpu : known->services[span->service]->times_cpu;
@@ -108,7 +106,7 @@ static bool known_is_foreign(const struct known_span *span)
     return known_has_samples(span) && span->under && span->under != span->service;
 }
 
-/* ---- samples whose span has not passed ---- */
+/* ---- samples that may yet be found to be another's ---- */
 
 static struct known_sum known_owed(const struct known_span *span)
 {
@@ -126,12 +124,26 @@ static struct known_stretch known_owed_over(const struct known_span *span)
     return (struct known_stretch){span->owed_from * NS_PER_S, span->owed_to * NS_PER_S};
 }
 
-/* Takes what a span owes from where it is meanwhile. */
+/* Where that is meanwhile: with the route of a span that passed, else among the others. */
+static size_t known_owed_at(const struct known *known, const struct known_span *span)
+{
+    return span->dealt ? known_route_for(known, span) : span->under;
+}
+
 static void known_take_back(struct known *known, const struct known_span *span)
 {
     struct known_sum owed = known_owed(span);
     struct known_stretch over = known_owed_over(span);
-    known_route_take(known, span->under, &owed, &over);
+    if (known_owes(span))
+        known_route_take(known, known_owed_at(known, span), &owed, &over);
+}
+
+static void known_lend(struct known *known, const struct known_span *span)
+{
+    struct known_sum owed = known_owed(span);
+    struct known_stretch over = known_owed_over(span);
+    if (known_owes(span))
+        known_route_add(known, known_owed_at(known, span), &owed, &over);
 }
 
 static void known_owe(struct known *known, struct known_span *span, const struct known_sum *sum,
@@ -140,45 +152,26 @@ static void known_owe(struct known *known, struct known_span *span, const struct
     uint32_t from = (uint32_t)(over->from / NS_PER_S);
     uint32_t to = (uint32_t)((over->to + NS_PER_S - 1) / NS_PER_S);
     bool more = known_owes(span);
-    if (more)
-        known_take_back(known, span);
-    else
-        span->owed_at = (uint32_t)(now / NS_PER_S);
+    known_take_back(known, span);
+    span->owed_at = more ? span->owed_at : (uint32_t)(now / NS_PER_S);
     span->owed_from = more && span->owed_from < from ? span->owed_from : from;
     span->owed_to = more && span->owed_to > to ? span->owed_to : to;
     span->owed += sum->cpu_ns;
     span->owed_wall += sum->wall_ns;
     span->owed_samples += (uint32_t)sum->samples;
     span->owed_wall_samples += (uint32_t)sum->wall_samples;
-    struct known_sum owed = known_owed(span);
-    struct known_stretch all = known_owed_over(span);
-    known_route_add(known, span->under, &owed, &all);
+    known_lend(known, span);
     if (span->metered)
-        known_meter(known, span->under, sum->cpu_ns);
+        known_meter(known, known_owed_at(known, span), sum->cpu_ns);
 }
 
-/* Gives the route of a span that passed what it owes. */
+/* What it owes stays where it is. */
 static void known_pay(struct known *known, struct known_span *span)
 {
-    size_t route = known_route_for(known, span);
-    struct known_sum owed = known_owed(span);
-    struct known_stretch over = known_owed_over(span);
-    if (!known_owes(span))
-        return;
-    known_take_back(known, span);
-    known_route_add(known, route, &owed, &over);
-    if (!span->metered)
-        known_meter(known, route, owed.cpu_ns);
+    if (known_owes(span) && !span->metered)
+        known_meter(known, known_owed_at(known, span), span->owed);
     span->owed = span->owed_wall = span->owed_samples = span->owed_wall_samples = 0;
     span->metered = false;
-}
-
-/* What it owes stays among the others, where the metrics now count it, too. */
-static void known_meter_owed(struct known *known, struct known_span *span)
-{
-    if (known_owes(span) && !span->metered)
-        known_meter(known, span->under, span->owed);
-    span->metered = true;
 }
 
 void known_settle(struct known *known, uint64_t now)
@@ -189,11 +182,26 @@ void known_settle(struct known *known, uint64_t now)
         struct known_span *span = &known->spans[i];
         if (!known_owes(span))
             continue;
-        if (span->dealt && second > span->owed_at + FOREIGN_FOR_S)
+        if (span->dealt && second > span->owed_at + FOREIGN_FOR_S) {
             known_pay(known, span);
-        else if (!span->metered && second > span->owed_at + METERED_AFTER_S)
-            known_meter_owed(known, span);
+        } else if (!span->metered && second > span->owed_at + METERED_AFTER_S) {
+            known_meter(known, known_owed_at(known, span), span->owed);
+            span->metered = true;
+        }
     }
+}
+
+bool known_may_have_passed(struct known *known, uint64_t now)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < known->span_count; i++) {
+        struct known_span *span = &known->spans[i];
+        if (span->tried || span->dealt || !known_owes(span))
+            continue;
+        any |= known->services[span->under]->first_came + YOUNG_FOR > now;
+        span->tried = true;
+    }
+    return any;
 }
 
 /* ---- the table ---- */
@@ -201,10 +209,7 @@ void known_settle(struct known *known, uint64_t now)
 static void known_forget(struct known *known, struct known_span *span)
 {
     uint32_t number = (uint32_t)(span - known->spans) + 1;
-    if (span->dealt)
-        known_pay(known, span);
-    else
-        known_meter_owed(known, span);
+    known_pay(known, span);
     _Atomic uint32_t *bucket = known_bucket(known, span->id);
     uint32_t first = atomic_load_explicit(bucket, memory_order_relaxed), *at = &first;
     while (*at && *at != number)
@@ -247,7 +252,9 @@ static struct known_span *known_split(struct known *known, struct known_span *fr
     made->service = service;
     if (made == from)
         return made;
+    known_take_back(known, from);
     known_take_samples(made, from);
+    known_lend(known, made);
     reason_recount(known, from);
     return made;
 }
@@ -354,6 +361,8 @@ void known_window_came(struct known *known, const struct watch_window *window)
     uint32_t serial = ++known->window_serial;
     known->services[at]->has_profiles = true;
     known->services[at]->times_cpu |= window->times_cpu;
+    if (!known->services[at]->first_came)
+        known->services[at]->first_came = window->arrived;
     known->services[at]->last_came = window->arrived;
     known->services[at]->last_end = window->end;
     known->windows[serial % KNOWN_WINDOWS] = (struct known_window){
@@ -468,9 +477,11 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     span->service = known_seen_service(known, span, seen->service);
     bool costs = known_owes(span);
     size_t route = known_route_of(known, span->service, seen->name, costs);
+    known_take_back(known, span);
     span->dealt = true;
     span->route = (uint16_t)route;
     span->turn = known->routes[route].turn;
+    known_lend(known, span);
     known_route_passed(known, route, known_links(own, seen->link), now);
     if (!known_is_foreign(span))
         known_pay(known, span);

@@ -76,6 +76,15 @@ bool known_is_linked(const struct known *known, uint64_t id, struct view service
 /* Whether CPU time of a span is measured: by its samples or, if it has none, by its service's. */
 bool known_times_cpu(const struct known *known, const struct known_span *span);
 
+static inline bool known_has_samples(const struct known_span *span)
+{
+    return span->samples || span->wall_samples;
+}
+
+/* Whether samples came lately of spans that may have passed before correlation held such: of a
+ * service whose first profiles have just come. Each is told once. now: wall. */
+bool known_may_have_passed(struct known *known, uint64_t now);
+
 /* Its samples: of CPU time or, if that is not measured, of wall time. */
 uint64_t known_samples(const struct known *known, const struct known_span *span);
 

@@ -30,7 +30,7 @@ struct known_span {
     uint64_t trace;   /* last eight bytes of its trace id; 0: not seen */
     uint64_t decided; /* wall; 0: no decision came */
     uint64_t cpu_ns, wall_ns;
-    uint64_t owed, owed_wall; /* of these, what the others of the service `under` have meanwhile */
+    uint64_t owed, owed_wall; /* of these, what may yet turn out to be another route's */
     uint64_t held; /* bit n: its samples are in the nth window of its service since the first */
     uint32_t samples, wall_samples; /* of windows that measure CPU time, and of others */
     uint32_t owed_samples, owed_wall_samples;
@@ -48,6 +48,7 @@ struct known_span {
     bool times_cpu : 1;      /* some of its samples have CPU time */
     bool metered : 1;        /* the metrics page has what it owes, among the others */
     bool beside : 1;         /* it has samples of kinds that do not confirm */
+    bool tried : 1;          /* it was looked for among the spans that had passed before */
 };
 
 struct known_service {
@@ -61,6 +62,7 @@ struct known_service {
     uint64_t reasons[KNOWN_REASONS];
     uint16_t profiles_under;      /* where samples of its spans came instead; 0: nowhere */
     uint32_t windows;             /* came so far */
+    uint64_t first_came;          /* the oldest window */
     uint64_t last_came, last_end; /* of the newest window: when it arrived, and its end */
     uint64_t apart;               /* linked spans whose samples are far from their time, ... */
     int64_t apart_ns;             /* ... and how far those of the last: below 0, before it */

@@ -152,6 +152,26 @@ static void tell_late(const struct known *known, const struct known_span *span,
     told->text = told->text_buffer;
 }
 
+bool reason_passed(const struct known *known, const struct known_span *span,
+                   struct told_reason *told)
+{
+    if (!span || span->decided || !span->dealt || !known_has_samples(span))
+        return false;
+    bool differs = span->under && span->under != span->service;
+    const struct watch_reason *reason = differs ? &names_differ : &came_late;
+    told->word = reason->word;
+    told->text = reason->text;
+    told->fix = reason->fix;
+    if (differs) {
+        tell_names(known, span, told);
+    } else {
+        told->text = "Samples with its id came after it had been forwarded: it is no local root, "
+                     "and is held only once samples have named such spans of its service.";
+        told->fix = NULL;
+    }
+    return true;
+}
+
 bool reason_of(const struct known *known, const struct known_span *span, struct told_reason *told)
 {
     if (!has_reason(span))

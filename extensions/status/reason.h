@@ -20,6 +20,10 @@ struct told_reason {
 /* False: it is linked, not decided, or NULL. */
 bool reason_of(const struct known *known, const struct known_span *span, struct told_reason *told);
 
+/* The same of a span that passed without a link and without a decision, if samples name it. */
+bool reason_passed(const struct known *known, const struct known_span *span,
+                   struct told_reason *told);
+
 /* Counts, for its service, what the samples of a span that was just decided show: another reason
  * than the one decided, which was counted, or a link that opens nothing. */
 void reason_decided(struct known *known, struct known_span *span);

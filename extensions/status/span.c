@@ -5,6 +5,7 @@
 #include "extensions/status/reason.h"
 #include "lib/wire/proto/text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -108,11 +109,18 @@ static bool span_visited(void *ctx, const struct looked_span *each)
     return true;
 }
 
-static void tell_unknown(struct span_told *told)
+static void tell_unknown(struct span_told *told, const struct known *known)
 {
+    const struct known_span *other = known_find(known, span_id_reversed(told->id));
+    while (other && other->link != told->id)
+        other = known_next(known, other);
     told->decision = "unknown";
     told->text = "No span of this id has passed here lately, and none waits.";
-    if (told->first_window) {
+    if (other) {
+        snprintf(told->reasoned.text_buffer, sizeof told->reasoned.text_buffer,
+                 "It is the profile id of the span %016" PRIx64 ", which is linked.", other->id);
+        told->text = told->reasoned.text_buffer;
+    } else if (told->first_window) {
         told->text = "Samples name this span, and it has not passed here: it has not ended, was "
                      "sampled away, or is exported elsewhere.";
         told->fix = "Send the spans of this service through this process, before they are sampled.";
@@ -120,12 +128,17 @@ static void tell_unknown(struct span_told *told)
 }
 
 /* It is kept, and correlation has decided nothing of it. */
-static void tell_passed(struct span_told *told)
+static void tell_passed(struct span_told *told, const struct known *known,
+                        const struct known_span *span)
 {
     told->decision = told->link ? "linked" : "as_came";
     if (told->inherited) {
         told->reason = INHERITED_REASON;
         told->text = INHERITED_TEXT;
+    } else if (!told->link && reason_passed(known, span, &told->reasoned)) {
+        told->reason = told->reasoned.word;
+        told->text = told->reasoned.text;
+        told->fix = told->reasoned.fix;
     } else if (told->link)
         told->text = "It is linked; the decision itself is not remembered any more.";
     else if (told->local_root)
@@ -133,7 +146,7 @@ static void tell_passed(struct span_told *told)
     else
         told->text = "Samples name local roots; it is none, so its work is in the flame graph of "
                      "its local root.";
-    if (!told->link && !told->local_root)
+    if (!told->link && !told->local_root && !told->reason)
         told->reason = "no_local_root";
 }
 
@@ -237,6 +250,19 @@ static void tell_figures(struct span_told *told, const struct known *known,
     }
 }
 
+/* Under the watch's lock: what has the samples of a span, which is another entry where they name it
+ * by its id with the bytes reversed. */
+static const struct known_span *
+find_sampled(const struct known *known, const struct span_told *told, const struct known_span *span)
+{
+    if (!span || span->action != WATCH_LINKED || told->inherited || !span->link ||
+        span->link == told->id || known_has_samples(span))
+        return span;
+    const struct known_span *other = known_find_of(
+        known, span->link, names_get(&known->names, known->services[span->service]->name));
+    return other ? other : span;
+}
+
 /* The span that is told in what is known. Under the watch's lock. */
 static const struct known_span *find_told(const struct known *known, const struct span_told *told)
 {
@@ -259,9 +285,10 @@ static void tell(struct status *self, struct span_told *told)
     status_lock(self);
     const struct known *known = &self->known;
     const struct known_span *span = find_told(known, told);
+    const struct known_span *sampled = find_sampled(known, told, span);
     if (span) {
-        told->first_window = span->first_window;
-        told->last_window = span->last_window;
+        told->first_window = sampled->first_window;
+        told->last_window = sampled->last_window;
         told->number = span->service;
     }
     if (waits)
@@ -269,9 +296,9 @@ static void tell(struct status *self, struct span_told *told)
     else if (span && span->decided)
         tell_decided(told, known, span);
     else if (told->has_trace)
-        tell_passed(told);
+        tell_passed(told, known, span);
     else
-        tell_unknown(told);
+        tell_unknown(told, known);
     if (span && !told->service.data) {
         struct view name = names_get(&known->names, known->services[span->service]->name);
         snprintf(told->service_text, sizeof told->service_text, "%.*s", VIEW_ARG(name));
@@ -279,7 +306,7 @@ static void tell(struct status *self, struct span_told *told)
     }
     if (!told->number && told->service.data)
         told->number = (uint16_t)known_service_find(known, told->service);
-    tell_figures(told, known, span);
+    tell_figures(told, known, sampled);
     tell_out_of_reach(known, span, told);
     tell_silence(known, span, told);
     if (told->link && told->service.data)
@@ -349,7 +376,7 @@ static void put_windows(struct status *self, const struct span_told *told, struc
     json_open(json, "windows", '[');
     status_lock(self);
     const struct known *known = &self->known;
-    const struct known_span *span = find_told(known, told);
+    const struct known_span *span = find_sampled(known, told, find_told(known, told));
     uint32_t from = known->window_serial > KNOWN_WINDOWS ? known->window_serial - KNOWN_WINDOWS : 0;
     for (uint32_t i = from + 1; told->number && i <= known->window_serial; i++) {
         const struct known_window *window = &known->windows[i % KNOWN_WINDOWS];

@@ -106,6 +106,7 @@ static bool find_route(struct status *self, struct http_request *request, const 
         if (!(routes[i].answer ? whole : front))
             continue;
         gather_take(self);
+        gather_settle(self);
         self->looked_at = clock_mono(self->env->clock);
         pthread_mutex_lock(&self->looking);
         if (self->retired)

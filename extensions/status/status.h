@@ -85,6 +85,8 @@ bool gather_open(struct status *self);
 void gather_close(struct status *self);
 /* Processes everything queued so far. Any thread but data threads. */
 void gather_take(struct status *self);
+/* Gives samples that have waited to their spans. Likewise. */
+void gather_settle(struct status *self);
 
 /* The parts of the API: each answers. */
 void traces_answer(struct status *self, struct http_request *request);

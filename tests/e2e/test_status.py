@@ -665,6 +665,37 @@ def test_samples_under_another_service_name_link_nothing_and_say_so(tmp_path, fi
     routes = {(r["service"], r["span_name"]): r for r in status.get("/api/cost")["routes"]}
     assert (routes["billing", "GET /order"]["spans"], routes["billing", "GET /order"]["linked"]) \
         == (1, 0)
+    assert routes["billing", "GET /order"]["cpu_ns"] == row["cpu_ns"] == 40_000_000
+    for asked in ({"trace": trace}, {"service": "billing", "name": "GET /order"}, {"span": span}):
+        assert status.get("/api/flamegraph", **asked)["total"] == 40_000_000, asked
+    assert status.stop() == 0, status.tail()
+
+
+def test_a_child_whose_samples_came_after_it_counts_everywhere(tmp_path):
+    """As the children of the first seconds of a service whose SDK labels every span."""
+    status, start = Status(tmp_path), time.time_ns()
+    (trace, root), (_, child) = ids(1), ids(2)
+    request = uploads.trace_request("shop", [(trace, root, start, start + 10**9, True)])
+    body = trace_service_pb2.ExportTraceServiceRequest.FromString(request)
+    spans = body.resource_spans[0].scope_spans[0].spans
+    spans.add().CopyFrom(spans[0])
+    spans[1].span_id, spans[1].parent_span_id = bytes.fromhex(child), bytes.fromhex(root)
+    spans[1].name = "query"
+    del spans[1].attributes[:]
+    status.send(body.SerializeToString())
+    harness.wait_for(lambda: status.get(f"/api/spans/{root}")["decision"] == "as_came", 30)
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([2, 20_000_000], STACKS["a"][0], span_id=child)
+    pprof.sample([3, 30_000_000], STACKS["a"][0], span_id=root)
+    status.push("shop", pprof, start, 10**9)
+    told = harness.wait_for(lambda: (told := status.get(f"/api/spans/{child}"))["samples"] and told,
+                            10)
+    assert (told["decision"], told["reason"]) == ("as_came", "came_late")
+    [row] = status.get("/api/traces")["traces"]
+    routes = {r["span_name"]: r["cpu_ns"] for r in status.get("/api/cost")["routes"]}
+    assert (row["cpu_ns"], routes) == (50_000_000, {"GET /order": 30_000_000, "query": 20_000_000})
+    assert status.get("/api/flamegraph", trace=trace)["total"] == 50_000_000
+    assert status.get("/api/flamegraph", service="shop", name="query")["total"] == 20_000_000
     assert status.stop() == 0, status.tail()
 
 

@@ -67,7 +67,7 @@ static void check_texts(struct flame *flame, struct budget *budget)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const uint64_t ids[] = {1, UINT64_C(0x0123456789abcdef)};
+    static const struct flame_id ids[] = {{1, 0}, {UINT64_C(0x0123456789abcdef), 0}};
     struct flame_filter filter = {.type = "", .to = UINT64_MAX};
     struct budget budget;
     struct flame flame;

@@ -1,5 +1,6 @@
 #include "extensions/status/flame_add.h"
 #include "extensions/status/flame_write.h"
+#include "extensions/status/left_out.h"
 
 #include "lib/base/clock.h"
 #include "lib/wire/pprof/pprof_stacks.h"
@@ -122,7 +123,7 @@ static const char *folded(struct flame *flame, struct bytes *out)
 
 START_TEST(a_span_has_the_samples_that_name_it)
 {
-    const uint64_t ids[] = {7, ID_A};
+    const struct flame_id ids[] = {{7, 0}, {ID_A, 0}};
     struct budget budget;
     struct flame flame;
     struct bytes text;
@@ -138,6 +139,26 @@ START_TEST(a_span_has_the_samples_that_name_it)
     bytes_release(&text);
     flame_release(&flame);
     ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+/* As where spans of two services share an id. */
+START_TEST(an_id_may_be_asked_for_in_the_profiles_of_one_service)
+{
+    for (int other = 0; other < 2; other++) {
+        const struct flame_id ids[] = {{ID_A, left_out_service(VIEW("till"))},
+                                       {ID_A, left_out_service(VIEW("shop"))}};
+        struct budget budget;
+        struct flame flame;
+        budget_init(&budget, 1 << 24);
+        draw(&flame,
+             &(struct flame_filter){
+                 .ids = ids, .id_count = other ? 1 : 2, .type = "", .to = UINT64_MAX},
+             &budget);
+        ck_assert_int_eq(flame_total(&flame, 0), other ? 0 : 40);
+        flame_release(&flame);
+        ck_assert_uint_eq(budget_used(&budget), 0);
+    }
 }
 END_TEST
 
@@ -406,6 +427,7 @@ START_TEST(broken_nodes_are_cut)
 END_TEST
 
 SUITE_MAIN("status flame", a_span_has_the_samples_that_name_it,
+           an_id_may_be_asked_for_in_the_profiles_of_one_service,
            a_service_has_all_and_another_type_where_it_is_asked_for, names_are_text_in_every_format,
            its_svg_has_a_rectangle_for_each_frame_below_its_caller, its_pprof_has_the_same_totals,
            a_deep_stack_is_cut_at_its_leaf, too_many_nodes_count_for_their_parents,

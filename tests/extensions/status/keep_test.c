@@ -147,6 +147,7 @@ START_TEST(it_tells_how_far_back_it_reaches)
     reach = keep_reach(&keep);
     ck_assert_uint_eq(reach.oldest, 6);
     ck_assert_uint_eq(reach.whole_since, 5);
+    ck_assert_uint_eq(reach.profiles, 2);
     ck_assert_uint_eq(reach.requests, 2);
     ck_assert_uint_eq(reach.for_memory, 0);
     keep_shrink(&keep, 110 * KIB);

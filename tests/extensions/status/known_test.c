@@ -617,7 +617,7 @@ START_TEST(samples_of_two_services_with_one_id_stay_apart)
 END_TEST
 
 /* The names may differ; but a span of the other service may come yet. */
-START_TEST(samples_under_another_name_are_the_spans_after_a_while)
+START_TEST(samples_under_another_name_are_the_spans_unless_it_has_one)
 {
     for (int late = 0; late < 2; late++) {
         struct rig rig;
@@ -627,7 +627,8 @@ START_TEST(samples_under_another_name_are_the_spans_after_a_while)
         decide(&rig, 1, false, NOW);
         passed(&rig, 1, false, "GET /", NOW);
         sampled_in(&rig, window, sample);
-        ck_assert_uint_eq(others(&rig, "till")->cpu_ns, 20);
+        ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 20);
+        ck_assert_uint_eq(metered(&rig), 0);
         if (late) {
             decide_of(&rig, till(), 1, true, NOW);
             known_seen(&rig.known,
@@ -637,6 +638,8 @@ START_TEST(samples_under_another_name_are_the_spans_after_a_while)
         ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, late ? 0 : 20);
         ck_assert_uint_eq(others(&rig, "till")->cpu_ns, 0);
         ck_assert_uint_eq(metered(&rig), 20);
+        ck_assert_uint_eq(
+            late ? route(&rig, "POST /")->metered_ns : route(&rig, "GET /")->metered_ns, 20);
         rig_release(&rig);
     }
 }
@@ -656,5 +659,5 @@ SUITE_MAIN("status known", samples_are_joined_with_their_span_in_any_order,
            a_window_counts_in_its_own_steps_or_in_none, wall_time_is_not_cpu_time,
            history_goes_by_steps, spans_of_two_services_with_one_id_stay_apart,
            samples_of_two_services_with_one_id_stay_apart,
-           samples_under_another_name_are_the_spans_after_a_while,
+           samples_under_another_name_are_the_spans_unless_it_has_one,
            each_window_says_whether_it_holds_samples)
