@@ -67,6 +67,16 @@ bool watch_waits(struct watch *watch, uint64_t span_id, struct watch_waiting *wa
     return waits;
 }
 
+bool watch_visit(struct watch *watch, size_t most, watch_held_fn *visit, void *visitor)
+{
+    bool all = true;
+    pthread_mutex_lock(&watch->holders_lock);
+    for (const struct watch_holder *each = watch->holders; each; each = each->next)
+        all = each->visit && each->visit(each->ctx, &most, visit, visitor) && all;
+    pthread_mutex_unlock(&watch->holders_lock);
+    return all;
+}
+
 void watch_passed(struct watch *watch, const struct batch *batch, bool linked)
 {
     if (!watch_on(watch))

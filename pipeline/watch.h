@@ -22,6 +22,7 @@ enum watch_action { WATCH_WAITING, WATCH_AS_CAME, WATCH_LINKED, WATCH_NOT_LINKED
 struct watch_service {
     uint64_t key; /* unique for a tenant and name */
     struct view name;
+    const char *language; /* its telemetry.sdk.language; static; NULL: not known */
 };
 
 /* A decision about a span. Times are wall time, ns; 0: not known. */
@@ -39,6 +40,14 @@ struct watch_waiting {
     uint64_t ended, arrived;
     uint64_t due; /* when the hold ends; 0: not known */
 };
+
+/* A held span as a visitor sees it; valid during the call. */
+struct watch_held {
+    uint64_t span_id;
+    struct view span, service; /* the Span message, and its service's name */
+    uint64_t due;              /* when the hold ends at the latest, wall; 0: not known */
+};
+typedef void watch_held_fn(void *ctx, const struct watch_held *held);
 
 /* A profile upload of a kind that confirms links; duplicates are not reported. */
 struct watch_window {
@@ -67,11 +76,14 @@ struct watcher {
                     const struct watch_sample *samples, size_t count);
 };
 
-/* A component that holds spans. waits returns whether it holds one now, and then fills waiting. */
+/* A component that holds spans. waits returns whether it holds one now, and then fills waiting.
+ * visit calls the function for held spans, the newest first, until *left, which it lowers, is 0;
+ * false: there are more, or some cannot be read. NULL: none can. */
 struct watch_holder {
     struct watch_holder *next; /* the watch's */
     void *ctx;
     bool (*waits)(void *ctx, uint64_t span_id, struct watch_waiting *waiting);
+    bool (*visit)(void *ctx, size_t *left, watch_held_fn *visit, void *visitor);
 };
 
 struct watch {
@@ -103,6 +115,10 @@ void watch_remove_holder(struct watch *watch, struct watch_holder *holder);
 
 /* Whether any holder holds the span; fills waiting if so. */
 bool watch_waits(struct watch *watch, uint64_t span_id, struct watch_waiting *waiting);
+
+/* Visits up to `most` spans of all holders, whose locks it holds: visit must be quick and take
+ * none. Returns whether these are all. */
+bool watch_visit(struct watch *watch, size_t most, watch_held_fn *visit, void *visitor);
 
 /* Reports a forwarded request. linked: it has profiles, or spans with a link or of the same trace
  * as one. Does nothing without a watcher. */

@@ -228,7 +228,9 @@ bool answer_has_none(struct http_request *request)
 
 void answer_headers(struct http_request *request, bool api)
 {
-    http_response_header(request, "Content-Security-Policy", "default-src 'self'");
+    http_response_header(request, "Content-Security-Policy",
+                         "default-src 'self'; base-uri 'none'; form-action 'none'; "
+                         "frame-ancestors 'none'");
     http_response_header(request, "X-Content-Type-Options", "nosniff");
     http_response_header(request, "Referrer-Policy", "no-referrer");
     http_response_header(request, "X-Frame-Options", "DENY");

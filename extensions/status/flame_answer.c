@@ -3,6 +3,7 @@
 #include "extensions/status/inherited.h"
 #include "extensions/status/known_find.h"
 #include "extensions/status/looked.h"
+#include "extensions/status/waiting.h"
 #include "lib/wire/proto/text.h"
 
 #include <malloc.h>
@@ -36,6 +37,14 @@ struct wanted {
     const char *text, *fix;     /* of a profile with their samples that was not kept; NULL: none */
     uint64_t earliest;          /* arrival of the first profile with such samples; 0: not known */
 };
+
+static bool is_type(const char *text)
+{
+    unsigned colons = 0;
+    for (; *text; text++)
+        colons += *text == ':';
+    return colons == 4;
+}
 
 static bool read_query(struct flame_query *query, const char *text, uint64_t now, char *error)
 {
@@ -74,6 +83,9 @@ static bool read_query(struct flame_query *query, const char *text, uint64_t now
              strcmp(query->format, "folded") != 0 && strcmp(query->format, "pprof") != 0 &&
              strcmp(query->format, "svg") != 0)
         wrong = "format: expected json, folded, pprof or svg";
+    else if (*query->type && !is_type(query->type))
+        wrong = "type: expected name:type:unit:period_type:period_unit, such as "
+                "process_cpu:cpu:nanoseconds:cpu:nanoseconds";
     query->span_id = span_id_load(span);
     if (wrong)
         snprintf(error, ANSWER_ERROR, "%s", wrong);
@@ -404,6 +416,20 @@ static void flame_draw(struct status *self, struct http_request *request, struct
     malloc_trim(0);
 }
 
+/* Nothing of the span or trace is kept. */
+static void answer_waiting(struct status *self, struct http_request *request,
+                           const struct flame_query *query)
+{
+    struct waiting waiting;
+    if (*query->span)
+        waiting_of_span(self, query->span_id, query->service, &waiting);
+    else
+        waiting_of_trace(self, query->trace_id, &waiting);
+    waiting_answer(self, request, &waiting,
+                   "not known: it has not passed through this process, or was evicted for newer "
+                   "data (keep_mib)");
+}
+
 void flame_answer(struct status *self, struct http_request *request)
 {
     struct flame_query query;
@@ -417,9 +443,7 @@ void flame_answer(struct status *self, struct http_request *request)
     if (one || *query.name)
         find_ids(self, &wanted);
     if (one && !wanted.seen)
-        answer_error(request, 404,
-                     "not known: it has not passed through this process, or was evicted for newer "
-                     "data (keep_mib)");
+        answer_waiting(self, request, &query);
     else
         flame_draw(self, request, &wanted);
     free(wanted.ids);

@@ -304,6 +304,8 @@ void known_decided(struct known *known, const struct watch_decision *decision)
     size_t reason = decision->reason ? known_reason_of(known, decision->reason) : 0;
     struct known_step *step = known_step_of(service, decision->decided);
     service->has_spans = true;
+    if (decision->service.language)
+        service->language = decision->service.language;
     service->linked += decision->action == WATCH_LINKED;
     step->linked += decision->action == WATCH_LINKED;
     if (decision->reason) {

@@ -54,6 +54,7 @@ struct known_span {
 struct known_service {
     uint64_t key;
     uint32_t name;
+    const char *language; /* of its SDK; static; NULL: not known */
     bool has_spans, has_profiles;
     bool times_cpu; /* some of its profiles measure CPU time */
     uint64_t linked, not_linked, cpu_ns, wall_ns;

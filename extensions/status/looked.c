@@ -135,14 +135,47 @@ static void add_name(struct looked_trace *trace, uint16_t name)
         trace->names[at] = name;
 }
 
-static void add_service(struct looked_trace *trace, uint16_t service, bool first)
+static unsigned swap_bits(unsigned bits, unsigned at)
+{
+    unsigned first = bits & 1, other = bits >> at & 1;
+    return (bits & ~(1u | 1u << at)) | other | first << at;
+}
+
+/* Returns its place, which is the first one if it is the root's. */
+static unsigned add_service(struct looked_trace *trace, uint16_t service, bool first)
 {
     unsigned at = 0;
     while (at < TRACE_SERVICES - 1 && trace->services[at] && trace->services[at] != service)
         at++;
-    trace->services[at] = first ? trace->services[0] : service;
-    if (first)
-        trace->services[0] = service;
+    if (trace->services[at] != service) {
+        trace->roots[at] = 0;
+        trace->linked_of &= (uint8_t) ~(1u << at);
+        trace->unlinked_of &= (uint8_t) ~(1u << at);
+    }
+    trace->services[at] = service;
+    if (!first || at == 0)
+        return at;
+    uint64_t root = trace->roots[at];
+    trace->services[at] = trace->services[0];
+    trace->services[0] = service;
+    trace->roots[at] = trace->roots[0];
+    trace->roots[0] = root;
+    trace->linked_of = (uint8_t)swap_bits(trace->linked_of, at);
+    trace->unlinked_of = (uint8_t)swap_bits(trace->unlinked_of, at);
+    return 0;
+}
+
+static void note_link(struct looked_trace *trace, unsigned at, uint64_t id, bool local, bool linked)
+{
+    uint8_t bit = (uint8_t)(1u << at);
+    if (linked)
+        trace->linked_of |= bit;
+    if (local && !linked && !(trace->unlinked_of & bit)) {
+        trace->unlinked_of |= bit;
+        trace->roots[at] = id;
+    }
+    if (local && !trace->roots[at])
+        trace->roots[at] = id;
 }
 
 static bool is_linked(struct status *self, const struct looked_span *each)
@@ -177,7 +210,8 @@ static void looked_add(struct status *self, const struct looked_span *each, cons
     trace->newest[kept->class] = kept->serial;
     if (!trace->first || kept->serial < trace->first)
         trace->first = kept->serial;
-    add_service(trace, (uint16_t)names_put(&looked->names, each->service), is_root);
+    unsigned at = add_service(trace, (uint16_t)names_put(&looked->names, each->service), is_root);
+    note_link(trace, at, span_id_load(span->span_id.data), local, linked);
     uint16_t name = (uint16_t)names_put(&looked->names, span->name);
     add_name(trace, name);
     if (!is_root)

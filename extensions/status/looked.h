@@ -19,7 +19,10 @@ struct looked_trace {
     uint64_t cpu_ns, wall_ns;      /* filled by looked_figures */
     uint32_t samples;
     uint32_t spans, linked;
-    uint32_t next;                           /* in its bucket, number + 1 */
+    uint32_t next;                  /* in its bucket, number + 1 */
+    uint64_t roots[TRACE_SERVICES]; /* of services: a local root, one without a link if there is */
+    uint8_t linked_of, unlinked_of; /* bit n: services[n] has a linked span, an unlinked local root
+                                     */
     uint16_t name, services[TRACE_SERVICES]; /* of the root first; 0: none */
     uint16_t names[TRACE_NAMES];             /* of its spans, the first that came; 0: none */
     uint8_t rank; /* of its root: 0 any span, 1 a local root, 2 one without a parent */

@@ -114,6 +114,34 @@ void reason_decided(struct known *known, struct known_span *span)
         check_reach(known, span);
 }
 
+/* How a profiler is given its name, as in docs/sdks.md: few read the environment. */
+static const char *name_setting(const char *language)
+{
+    static const struct {
+        const char *language, *setting;
+    } all[] = {{"python", "application_name of pyroscope.configure()"},
+               {"go", "ApplicationName of pyroscope.Config"},
+               {"nodejs", "appName of Pyroscope.init()"},
+               {"java", "PYROSCOPE_APPLICATION_NAME"},
+               {"dotnet", "PYROSCOPE_APPLICATION_NAME"},
+               {"ruby", "config.application_name"}};
+    for (size_t i = 0; language && i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].language, language) == 0)
+            return all[i].setting;
+    return "its application name";
+}
+
+void reason_names_fix(const struct known *known, const struct known_service *service,
+                      const struct known_service *other, char *out, size_t size)
+{
+    struct view spans = names_get(&known->names, service->name);
+    struct view profiles = names_get(&known->names, other->name);
+    snprintf(out, size,
+             "Give the profiler the name of the spans, \"%.*s\" (%s), or the SDK the name of the "
+             "profiles (OTEL_SERVICE_NAME=%.*s).",
+             VIEW_ARG(spans), name_setting(service->language), VIEW_ARG(profiles));
+}
+
 static void tell_names(const struct known *known, const struct known_span *span,
                        struct told_reason *told)
 {
@@ -127,11 +155,8 @@ static void tell_names(const struct known *known, const struct known_span *span,
         "The service names do not match: samples with its id came under \"%.*s\", but the span "
         "is of \"%.*s\".",
         VIEW_ARG(profiles), VIEW_ARG(spans));
-    snprintf(
-        told->fix_buffer, sizeof told->fix_buffer,
-        "Give the profiler the name of the spans (PYROSCOPE_APPLICATION_NAME=%.*s), or the SDK "
-        "the name of the profiles (OTEL_SERVICE_NAME=%.*s).",
-        VIEW_ARG(spans), VIEW_ARG(profiles));
+    reason_names_fix(known, known->services[span->service], known->services[other],
+                     told->fix_buffer, sizeof told->fix_buffer);
     told->text = told->text_buffer;
     told->fix = told->fix_buffer;
 }

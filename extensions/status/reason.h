@@ -14,7 +14,7 @@
 /* text and fix may point into the buffers. */
 struct told_reason {
     const char *word, *text, *fix; /* fix NULL: nothing to do */
-    char text_buffer[2 * NAME_CUT + 160], fix_buffer[2 * NAME_CUT + 160];
+    char text_buffer[2 * NAME_CUT + 160], fix_buffer[2 * NAME_CUT + 240];
 };
 
 /* False: it is linked, not decided, or NULL. */
@@ -23,6 +23,11 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
 /* The same of a span that passed without a link and without a decision, if samples name it. */
 bool reason_passed(const struct known *known, const struct known_span *span,
                    struct told_reason *told);
+
+/* Writes what to do where the profiles of `service` come under the name of `other`, a sentence with
+ * the setting that the profiler of its language has. */
+void reason_names_fix(const struct known *known, const struct known_service *service,
+                      const struct known_service *other, char *out, size_t size);
 
 /* Counts, for its service, what the samples of a span that was just decided show: another reason
  * than the one decided, which was counted, or a link that opens nothing. */

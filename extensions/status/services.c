@@ -1,4 +1,5 @@
 /* GET /api/services: services, and why their spans have no link, over time. */
+#include "extensions/status/reason.h"
 #include "extensions/status/status.h"
 
 #include <inttypes.h>
@@ -66,6 +67,10 @@ static void put_unmatched(const struct known *known, const struct known_service 
     if (service->profiles_under)
         json_text(json, NULL, names_get(&known->names, other->name));
     json_close(json, ']');
+    char fix[2 * NAME_CUT + 240];
+    if (service->profiles_under)
+        reason_names_fix(known, service, other, fix, sizeof fix);
+    json_word(json, "unmatched_fix", service->profiles_under ? fix : NULL);
 }
 
 /* When its profiles come, and how far their times are from those of its spans. */
@@ -86,6 +91,7 @@ static void put_service(const struct known *known, const struct known_service *s
 {
     json_open(json, NULL, '{');
     json_text(json, "service", names_get(&known->names, service->name));
+    json_word(json, "language", service->language);
     json_number(json, "spans", service->linked + service->not_linked);
     json_number(json, "linked", service->linked);
     json_number(json, "not_linked", service->not_linked);

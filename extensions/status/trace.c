@@ -4,6 +4,7 @@
 #include "extensions/status/looked.h"
 #include "extensions/status/reason.h"
 #include "extensions/status/value.h"
+#include "extensions/status/waiting.h"
 
 #include <stdlib.h>
 
@@ -201,7 +202,8 @@ static int by_start(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-static void answer_spans(struct http_request *request, struct trace_writing *writing)
+static void answer_spans(struct http_request *request, struct trace_writing *writing,
+                         const struct waiting *waiting)
 {
     struct bytes out;
     bytes_init(&out, ANSWER_MAX, writing->text.budget);
@@ -217,6 +219,7 @@ static void answer_spans(struct http_request *request, struct trace_writing *wri
                   view_between(writing->text.data + span->from, writing->text.data + span->to));
     }
     json_close(&json, ']');
+    waiting_put(waiting, &json);
     json_close(&json, '}');
     json.failed |= writing->json.failed;
     bytes_release(&writing->text);
@@ -235,16 +238,18 @@ void trace_answer(struct status *self, struct http_request *request, const char 
     const struct looked *looked = looked_update(self);
     const struct looked_trace *trace = looked ? looked_find(looked, id) : NULL;
     struct trace_writing writing = {.self = self, .id = id};
+    struct waiting waiting;
+    waiting_of_trace(self, id, &waiting);
     bytes_init(&writing.text, ANSWER_MAX, self->env->budget);
     writing.json = json_begin(&writing.text);
     if (trace)
         looked_walk(self, trace->first, looked_last(trace), trace_visited, &writing);
     if (writing.count)
-        answer_spans(request, &writing);
+        answer_spans(request, &writing, &waiting);
     else
-        answer_error(request, 404,
-                     "no span of this trace is kept: it has not passed here, or has given way to "
-                     "newer ones (keep_mib)");
+        waiting_answer(self, request, &waiting,
+                       "no span of this trace is kept: it has not passed here, or has given way to "
+                       "newer ones (keep_mib)");
     bytes_release(&writing.text);
     free(writing.spans);
 }

@@ -2,6 +2,7 @@
 #include "extensions/status/known_find.h"
 #include "extensions/status/looked.h"
 #include "extensions/status/reason.h"
+#include "extensions/status/waiting.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -22,8 +23,9 @@ struct traces_query {
     int wants_linked; /* -1: either */
     size_t digits;    /* of the trace id that is asked for; 0: any trace */
     uint8_t trace[16];
-    bool *names;  /* by number, whether the name is asked for; NULL: any */
-    bool goes_on; /* only rows after this key and id, in the order of the sort */
+    uint64_t span; /* the span id that is asked for; 0: any */
+    bool *names;   /* by number, whether the name is asked for; NULL: any */
+    bool goes_on;  /* only rows after this key and id, in the order of the sort */
     uint64_t behind_key, behind_id;
 };
 
@@ -59,10 +61,12 @@ static bool read_ids(struct status *self, struct traces_query *query, bool *foun
         snprintf(error, ANSWER_ERROR, "span_id: expected 16 hex digits");
         return false;
     }
-    *found = looked_trace_of(self, span_id_load(span), trace) && is_trace(query, trace);
-    query->digits = 32;
-    if (*found)
+    query->span = span_id_load(span);
+    *found = looked_trace_of(self, query->span, trace) && is_trace(query, trace);
+    if (*found) {
+        query->digits = 32;
         memcpy(query->trace, trace, sizeof trace);
+    }
     return true;
 }
 
@@ -162,13 +166,36 @@ static bool matches(const char *pattern, struct view text)
     return fnmatch(pattern, copy, 0) == 0;
 }
 
-static bool has_service(const struct looked *looked, const struct looked_trace *trace,
-                        const char *service)
+/* The place of the first service from `at` on that is asked for; TRACE_SERVICES: there is none. */
+static unsigned service_from(const struct looked *looked, const struct looked_trace *trace,
+                             const char *service, unsigned at)
 {
-    for (unsigned i = 0; i < TRACE_SERVICES && trace->services[i]; i++)
-        if (matches(service, names_get(&looked->names, trace->services[i])))
+    while (at < TRACE_SERVICES && trace->services[at] &&
+           !matches(service, names_get(&looked->names, trace->services[at])))
+        at++;
+    return at < TRACE_SERVICES && trace->services[at] ? at : TRACE_SERVICES;
+}
+
+/* Whether a service that is asked for has a span as it is asked for: a linked one, or a local root
+ * without a link. */
+static bool has_service(const struct looked *looked, const struct looked_trace *trace,
+                        const struct traces_query *query)
+{
+    unsigned of = query->wants_linked < 0    ? UINT8_MAX
+                  : query->wants_linked == 1 ? trace->linked_of
+                                             : trace->unlinked_of;
+    unsigned at = 0;
+    while ((at = service_from(looked, trace, query->service, at)) < TRACE_SERVICES) {
+        if (of >> at & 1)
             return true;
+        at++;
+    }
     return false;
+}
+
+static bool is_linked_as_wanted(const struct looked_trace *trace, const struct traces_query *query)
+{
+    return query->wants_linked < 0 || *query->service || (trace->linked > 0) == query->wants_linked;
 }
 
 /* Notes which names are asked for: there are far fewer than spans. False: no memory. */
@@ -196,9 +223,9 @@ static bool is_wanted(const struct looked *looked, const struct looked_trace *tr
                       const struct traces_query *query)
 {
     if (!looked_live(looked, trace) || !is_trace(query, trace->id) ||
-        (query->wants_linked >= 0 && (trace->linked > 0) != query->wants_linked) ||
-        trace->cpu_ns < query->cpu || key_of(trace, SORT_DURATION) < query->duration ||
-        (*query->service && !has_service(looked, trace, query->service)) ||
+        !is_linked_as_wanted(trace, query) || trace->cpu_ns < query->cpu ||
+        key_of(trace, SORT_DURATION) < query->duration ||
+        (*query->service && !has_service(looked, trace, query)) ||
         (query->names && !has_name(query, trace)))
         return false;
     uint64_t key = key_of(trace, query->by), low = traces_low(trace);
@@ -221,32 +248,50 @@ static int by_key(const void *a, const void *b, void *ctx)
 
 /* ---- rows ---- */
 
-/* Why the root has no link. */
-static void write_why(struct status *self, const struct looked *looked,
-                      const struct looked_trace *trace, struct json *json)
+static void write_reason(struct status *self, uint64_t root, struct view service, bool linked,
+                         const char *otherwise, struct json *json)
 {
     struct told_reason told = {0};
     status_lock(self);
-    const struct known_span *span =
-        known_find_of(&self->known, trace->root, names_get(&looked->names, trace->services[0]));
-    reason_of(&self->known, span, &told);
+    reason_of(&self->known, known_find_of(&self->known, root, service), &told);
     status_unlock(self);
-    if (!told.text && !trace->root_linked && trace->rank == 0)
-        told.text = "Its local root has not been forwarded yet; it may be waiting for its profile.";
-    json_word(json, "reason", trace->root_linked ? NULL : told.word);
-    json_word(json, "why", trace->root_linked ? NULL : told.text);
+    json_word(json, "reason", linked ? NULL : told.word);
+    json_word(json, "why", linked ? NULL : told.text ? told.text : otherwise);
+}
+
+/* The local root of the service that is asked for, where another one has the trace's. */
+static void write_asked(struct status *self, const struct looked *looked,
+                        const struct looked_trace *trace, const char *asked, struct json *json)
+{
+    unsigned at = *asked ? service_from(looked, trace, asked, 0) : TRACE_SERVICES;
+    if (at == TRACE_SERVICES || !trace->roots[at]) {
+        json_null(json, "asked");
+        return;
+    }
+    bool linked = !(trace->unlinked_of >> at & 1);
+    struct view service = names_get(&looked->names, trace->services[at]);
+    json_open(json, "asked", '{');
+    json_text(json, "service", service);
+    json_id(json, "root_span_id", trace->roots[at]);
+    json_bool(json, "linked", linked);
+    write_reason(self, trace->roots[at], service, linked, NULL, json);
+    json_close(json, '}');
 }
 
 static void write_row(struct status *self, const struct looked *looked,
-                      const struct looked_trace *trace, struct json *json)
+                      const struct looked_trace *trace, const char *asked,
+                      const struct waiting *waiting, struct json *json)
 {
+    struct view service = names_get(&looked->names, trace->services[0]);
+    bool waits = !trace->root_linked && trace->rank == 0;
     json_open(json, NULL, '{');
     json_hex(json, "trace_id", (struct view){trace->id, sizeof trace->id});
-    json_text(json, "service", names_get(&looked->names, trace->services[0]));
+    json_text(json, "service", service);
     json_text(json, "name", names_get(&looked->names, trace->name));
     json_time(json, "start_unix_nano", trace->start);
     json_number(json, "duration_ns", key_of(trace, SORT_DURATION));
     json_number(json, "spans", trace->spans);
+    json_number(json, "waiting_spans", waiting_in(waiting, traces_low(trace)));
     json_bool(json, "linked", trace->linked > 0);
     json_number(json, "linked_spans", trace->linked);
     json_number(json, "samples", trace->samples);
@@ -255,18 +300,24 @@ static void write_row(struct status *self, const struct looked *looked,
     json_number(json, "wall_ns", trace->wall_ns);
     json_id(json, "root_span_id", trace->root);
     json_bool(json, "root_seen", trace->rank > 0);
-    write_why(self, looked, trace, json);
+    json_bool(json, "root_has_parent", trace->rank < 2);
+    write_reason(self, trace->root, service, trace->root_linked,
+                 waits ? "Its local root has not been forwarded yet; it may be waiting for its "
+                         "profile."
+                       : NULL,
+                 json);
+    write_asked(self, looked, trace, asked, json);
     json_close(json, '}');
 }
 
 static void write_rows(struct status *self, const struct looked *looked,
                        const struct traces_query *query, struct looked_trace **rows, size_t count,
-                       struct json *json)
+                       const struct waiting *waiting, struct json *json)
 {
     size_t n = count < query->most ? count : query->most;
     json_open(json, "traces", '[');
     for (size_t i = 0; i < n; i++)
-        write_row(self, looked, rows[i], json);
+        write_row(self, looked, rows[i], query->service, waiting, json);
     json_close(json, ']');
     if (n < count) {
         char next[64];
@@ -292,6 +343,16 @@ static void write_keep(struct status *self, struct json *json)
     json_close(json, '}');
 }
 
+/* Of the names, only that of the service is looked at: the hold is locked. */
+static bool waits_as_wanted(const void *ctx, const struct watch_held *held)
+{
+    const struct traces_query *query = ctx;
+    struct view trace = proto_find_bytes(held->span, 1);
+    return trace.size == 16 && is_trace(query, trace.data) &&
+           (!query->span || query->span == held->span_id) &&
+           (!*query->service || matches(query->service, held->service));
+}
+
 static void answer_rows(struct status *self, struct http_request *request,
                         struct traces_query *query, bool any)
 {
@@ -313,9 +374,13 @@ static void answer_rows(struct status *self, struct http_request *request,
     struct bytes out;
     bytes_init(&out, ANSWER_MAX, self->env->budget);
     struct json json = json_begin(&out);
+    struct waiting waiting;
+    waiting_look(self, waits_as_wanted, query, true, &waiting);
     json_open(&json, NULL, '{');
-    write_rows(self, looked, query, rows, count, &json);
+    write_rows(self, looked, query, rows, count, &waiting, &json);
     json_number(&json, "kept", kept);
+    waiting_put(&waiting, &json);
+    waiting_release(&waiting);
     write_keep(self, &json);
     json_close(&json, '}');
     free(rows);

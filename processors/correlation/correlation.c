@@ -188,7 +188,8 @@ static bool open_instance(void *instance, const struct env *env, char *error, si
     }
     lanes_init(&self->lanes);
     correlation_begin(self);
-    self->holder = (struct watch_holder){.ctx = self, .waits = correlation_waits};
+    self->holder =
+        (struct watch_holder){.ctx = self, .waits = correlation_waits, .visit = correlation_visit};
     watch_add_holder(env->watch, &self->holder);
     profiles_note_start(self);
     return true;

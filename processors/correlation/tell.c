@@ -22,11 +22,11 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                        "span.",
                        "Add the span processor of Pyroscope's OpenTelemetry package for the "
                        "service's language, so that samples carry span ids."},
-    [REASON_NOT_PROFILED] = {"not_profiled", "No profile of its service came.",
+    [REASON_NOT_PROFILED] = {"not_profiled", "No profile of its service was accepted.",
                              "Start the profiler in the service and send its profiles here, under "
                              "the same service name as its spans."},
     [REASON_FORMAT] = {"format",
-                       "The spans of its service's profiles cannot be read in their format.",
+                       "Its service's profiles come in a format whose span ids cannot be read.",
                        "Send pprof, JFR with the OpenTelemetry extension, or OTLP profiles."},
     [REASON_BEFORE_START] = {"before_start",
                              "It started before spanlink did, so profiles of its time may have "
@@ -50,7 +50,7 @@ static struct watch_service watch_service_of(const struct service *service)
 {
     if (!service)
         return (struct watch_service){0};
-    return (struct watch_service){service->scope, service_name(service)};
+    return (struct watch_service){service->scope, service_name(service), service->language};
 }
 
 void tell_decision(const struct context *context, const struct candidate *candidate,
@@ -156,4 +156,48 @@ bool correlation_waits(void *instance, uint64_t span_id, struct watch_waiting *w
     }
     pthread_mutex_unlock(&self->lock);
     return held || (!self->top && lanes_wait(self, span_id, waiting));
+}
+
+/* Visits the live spans of a segment. */
+static void visit_segment(const struct segment *segment, const struct judge_known *known,
+                          struct judge_now now, size_t *left, watch_held_fn *visit, void *visitor)
+{
+    for (uint32_t i = segment->count; i-- > 0 && *left;) {
+        const struct held *held = &segment->spans[i];
+        if (held->flags & HELD_GONE)
+            continue;
+        uint64_t due = judge_due(known, held->end, segment->arrived, now.mono);
+        struct watch_held told = {
+            .span_id = held->own,
+            .span = {segment->bytes + held->at, held->size},
+            .service = service_name(segment->process->service),
+            .due = due == UINT64_MAX ? 0 : now.wall + (due - now.mono),
+        };
+        visit(visitor, &told);
+        --*left;
+    }
+}
+
+bool correlation_visit(void *instance, size_t *left, watch_held_fn *visit, void *visitor)
+{
+    struct correlation *self = instance;
+    const struct process *process = NULL;
+    struct judge_known known = {0};
+    bool all = true;
+    pthread_mutex_lock(&self->lock);
+    struct judge_now now = correlation_now(self);
+    const struct segment *segment = self->hold.newest;
+    for (; segment && *left; segment = segment->older) {
+        if (segment->process != process)
+            known =
+                evidence_known(segment->process->service, segment->process, &self->rules, now.mono);
+        process = segment->process;
+        if (segment->packed)
+            all = false;
+        else
+            visit_segment(segment, &known, now, left, visit, visitor);
+    }
+    pthread_mutex_unlock(&self->lock);
+    all = all && !segment && *left;
+    return (self->top || lanes_visit(self, left, visit, visitor)) && all;
 }

@@ -31,4 +31,7 @@ void tell_upload(const struct context *context, const struct upload *upload);
 /* Implements watch_holder.waits. self: a struct correlation. */
 bool correlation_waits(void *self, uint64_t span_id, struct watch_waiting *waiting);
 
+/* Implements watch_holder.visit. Spans that are compressed are not visited. */
+bool correlation_visit(void *self, size_t *left, watch_held_fn *visit, void *visitor);
+
 #endif

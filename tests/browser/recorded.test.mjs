@@ -278,7 +278,8 @@ describe("every view", () => {
 
   test("shows nothing but text of this origin, and nothing inline", async () => {
     const answer = await fetch(spanlink.url);
-    assert.equal(answer.headers.get("content-security-policy"), "default-src 'self'");
+    assert.equal(answer.headers.get("content-security-policy"), "default-src 'self'; "
+      + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
     assert.doesNotMatch(await answer.text(), /<style|<script>|\sstyle=|\son\w+=/);
   });
 

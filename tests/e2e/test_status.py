@@ -428,6 +428,7 @@ def test_wrong_requests_get_a_sentence(seen):
     ("/api/traces?trace_id=", "trace_id: expected a value"),
     ("/api/traces?linked=true&span_id", "span_id: expected a value"),
     ("/api/flamegraph?service=a&trace=", "trace: expected a value"),
+    ("/api/flamegraph?service=a&type=bogus", "type: expected name:type:unit:period_type"),
     ("/api/spans/0123456789abcdef?trace_id=1", "trace_id: expected 32 hex digits"),
     ("/api/traces?" + "&".join(f"a{i}=1" for i in range(2000)), 'unknown parameter "a0"'),
 ])
@@ -451,7 +452,8 @@ def test_pages_of_other_sites_cannot_read_it(seen):
     for host in (f"localhost:{seen.page}", "127.0.0.1", "[::1]:1"):
         answer = requests.get(seen.url("/"), headers={"Host": host}, timeout=10)
         assert answer.status_code == 200
-        assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
+        assert answer.headers["Content-Security-Policy"] == (
+            "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
         assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     own = {"Origin": f"http://127.0.0.1:{seen.page}", "Sec-Fetch-Site": "same-origin"}
     assert requests.get(seen.url("/api/traces"), headers=own, timeout=10).status_code == 200
@@ -644,7 +646,7 @@ def test_samples_under_another_service_name_link_nothing_and_say_so(tmp_path, fi
     told = harness.wait_for(decided, 30)
     assert (told["reason"], told["service"]) == ("names_differ", "billing")
     assert '"billing"' in told["text"] and '"billing-worker"' in told["text"]
-    assert "PYROSCOPE_APPLICATION_NAME=billing)" in told["fix"]
+    assert '"billing" (its application name)' in told["fix"]
     assert "OTEL_SERVICE_NAME=billing-worker)" in told["fix"]
     [row] = status.get("/api/traces")["traces"]
     assert (row["linked"], row["linked_spans"], row["reason"]) == (False, 0, "names_differ")
@@ -657,6 +659,7 @@ def test_samples_under_another_service_name_link_nothing_and_say_so(tmp_path, fi
     assert (services["billing"]["linked"], services["billing"]["not_linked"]) == (0, 1)
     assert services["billing"]["profile_services_unmatched"] == ["billing-worker"]
     assert services["billing-worker"]["profile_services_unmatched"] == []
+    assert services["billing"]["unmatched_fix"] == told["fix"]
     assert status.get("/why").url == status.url("/#/why")
     assert [(r["reason"], r["count"]) for r in services["billing"]["reasons"]] == \
         [("names_differ", 1)]
@@ -779,11 +782,129 @@ def test_children_that_inherit_a_link_own_no_samples(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+NOTHING_WAITS = {"spans": 0, "until_unix_nano": None, "all": True}
+
+
+def spans_of_service(service, spans, **resource):
+    """A request with the SERVER spans (trace, span, parent, start, length) of a service."""
+    request = trace_service_pb2.ExportTraceServiceRequest()
+    group = request.resource_spans.add()
+    for key, value in {"service.name": service, **resource}.items():
+        group.resource.attributes.append(uploads.text_attribute(key, value))
+    scope = group.scope_spans.add()
+    for trace, span, parent, start, length in spans:
+        scope.spans.add(trace_id=bytes.fromhex(trace), span_id=bytes.fromhex(span), name="GET /",
+                        parent_span_id=bytes.fromhex(parent), start_time_unix_nano=start,
+                        end_time_unix_nano=start + length, kind=trace_pb2.Span.SPAN_KIND_SERVER)
+    return request.SerializeToString()
+
+
+def test_what_waits_is_said_to_wait(tmp_path):
+    status = Status(tmp_path, correlation="hold: 50s")
+    start, (trace, root) = time.time_ns(), ids(1)
+    other_trace, child_only = ids(2)
+    status.send(spans_of_service("shop", [(trace, root, "", start, 1000)]))
+    assert harness.wait_for(
+        lambda: status.get(f"/api/spans/{root}")["decision"] == "waiting", 20), status.tail()
+    for path, query in ((f"/api/traces/{trace}", {}), ("/api/flamegraph", {"span": root}),
+                        ("/api/flamegraph", {"trace": trace})):
+        told = status.get(path, 404, **query)
+        assert re.fullmatch(r"1 span waits for its samples, for up to (4\d|50) s more",
+                            told["error"])
+        assert told["waiting"]["spans"] == 1 and told["waiting"]["all"]
+        assert 0 < int(told["waiting"]["until_unix_nano"]) - start < 60e9
+    for path, query in ((f"/api/traces/{other_trace}", {}), ("/api/flamegraph", {"span": child_only}),
+                        ("/api/flamegraph", {"span": root, "service": "other"}),
+                        ("/api/flamegraph", {"trace": other_trace})):
+        told = status.get(path, 404, **query)
+        assert "keep_mib" in told["error"] and told["waiting"] == NOTHING_WAITS
+
+    def waiting(**query):
+        found = status.get("/api/traces", **query)
+        assert found["traces"] == []
+        return found["waiting"]["spans"]
+    assert waiting() == waiting(trace_id=trace) == waiting(trace_id=trace[:9]) == 1
+    assert waiting(span_id=root) == waiting(service="shop") == waiting(service="sh*") == 1
+    assert waiting(trace_id=other_trace) == waiting(span_id=child_only) == waiting(service="x") == 0
+    assert status.stop() == 0, status.tail()
+
+
+def test_a_trace_that_waits_in_part_says_so(tmp_path):
+    """The children pass at once, while their local root waits."""
+    status = Status(tmp_path, correlation="hold: 50s")
+    start, trace = time.time_ns(), f"{7:032x}"
+    request, (root, child, grandchild) = family("shop", ["GET /", "render", "sort"], trace, start,
+                                                1000)
+    status.send(request)
+    told = harness.wait_for(lambda: (lambda t: t if len(t.get("spans", [])) == 2 else None)(
+        requests.get(status.url(f"/api/traces/{trace}"), timeout=10).json()), 20)
+    assert {each["span_id"] for each in told["spans"]} == {child, grandchild}
+    assert told["waiting"]["spans"] == 1
+    [row] = status.get("/api/traces")["traces"]
+    assert (row["spans"], row["waiting_spans"], row["root_has_parent"]) == (2, 1, True)
+    assert status.get(f"/api/spans/{root}")["decision"] == "waiting"
+    assert status.stop() == 0, status.tail()
+
+
+def test_linked_is_asked_of_the_service_that_is_asked_for(tmp_path):
+    """front has no profiler, and calls back, which is linked."""
+    status = Status(tmp_path)
+    start, (trace, front), (_, back) = time.time_ns(), ids(1), ids(2)
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([4, 40_000_000], span_id=back)
+    status.push("back", pprof, start - 1_000_000_000, 1_550_000_000)
+    status.send(spans_of_service("back", [(trace, back, front, start, 1000)]))
+    harness.wait_for(lambda: status.get("/api/traces")["kept"], 20)
+    [row] = status.get("/api/traces")["traces"]
+    assert row["root_seen"] and row["root_has_parent"]
+    status.send(spans_of_service("front", [(trace, front, "", start, 1000)]))
+    assert harness.wait_for(
+        lambda: status.get("/api/traces")["traces"][0]["spans"] == 2, 30), status.tail()
+
+    def found(**query):
+        return len(status.get("/api/traces", **query)["traces"])
+    assert found(linked="true") == 1 and found(linked="false") == 0
+    assert found(linked="true", service="back") == 1 and found(linked="false", service="back") == 0
+    assert found(linked="true", service="front") == 0 and found(linked="false", service="front") == 1
+    assert found(linked="true", service="*") == found(linked="false", service="*") == 1
+    [row] = status.get("/api/traces", service="front")["traces"]
+    assert (row["linked"], row["reason"], row["root_has_parent"]) == (True, "not_profiled", False)
+    assert (row["asked"]["linked"], row["asked"]["reason"]) == (False, "not_profiled")
+    [row] = status.get("/api/traces", service="back")["traces"]
+    assert row["asked"] == {"service": "back", "root_span_id": back, "linked": True,
+                            "reason": None, "why": None}
+    assert status.get("/api/traces")["traces"][0]["asked"] is None
+    assert status.stop() == 0, status.tail()
+
+
+@pytest.mark.parametrize("language, words", [
+    ("python", "(application_name of pyroscope.configure())"),
+    ("go", "(ApplicationName of pyroscope.Config)"), ("nodejs", "(appName of Pyroscope.init())"),
+    ("java", "(PYROSCOPE_APPLICATION_NAME)")])
+def test_a_name_is_advised_as_the_sdk_of_the_language_takes_it(tmp_path, language, words):
+    status = Status(tmp_path)
+    start, (trace, span) = time.time_ns(), ids(1)
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([4, 40_000_000], span_id=span)
+    status.push("billing-worker", pprof, start - 1_000_000_000, 1_550_000_000)
+    status.send(spans_of_service("billing", [(trace, span, "", start, 1000)],
+                                 **{"telemetry.sdk.language": language}))
+    assert harness.wait_for(
+        lambda: status.get(f"/api/spans/{span}")["reason"] == "names_differ", 30), status.tail()
+    assert words in status.get(f"/api/spans/{span}")["fix"]
+    services = {each["service"]: each for each in status.get("/api/services")["services"]}
+    assert services["billing"]["language"] == language
+    assert words in services["billing"]["unmatched_fix"]
+    assert services["billing-worker"]["unmatched_fix"] is None
+    assert status.stop() == 0, status.tail()
+
+
 def test_an_empty_process_answers(tmp_path):
     status = Status(tmp_path)
     keep = {"oldest_unix_nano": None, "whole_since_unix_nano": None, "evicted_requests": 0,
             "evicted_for_memory": 0, "refused_requests": 0, "skipped_requests": 0}
-    assert status.get("/api/traces") == {"traces": [], "next": None, "kept": 0, "keep": keep}
+    assert status.get("/api/traces") == {"traces": [], "next": None, "kept": 0, "keep": keep,
+                                         "waiting": NOTHING_WAITS}
     assert status.get("/api/services") == {"services": []}
     assert status.get("/api/cost")["routes"] == []
     assert status.get("/api/flamegraph", service="none")["total"] == 0

@@ -142,5 +142,42 @@ START_TEST(a_span_waits_with_any_holder)
 }
 END_TEST
 
+static bool visits(void *ctx, size_t *left, watch_held_fn *visit, void *visitor)
+{
+    struct holding *holding = ctx;
+    for (unsigned i = 0; i < 3 && *left; i++, --*left)
+        visit(visitor, &(struct watch_held){.span_id = holding->id});
+    return *left > 0;
+}
+
+static void sum_ids(void *ctx, const struct watch_held *held)
+{
+    *(uint64_t *)ctx += held->span_id;
+}
+
+START_TEST(held_spans_are_visited_up_to_a_number)
+{
+    struct watch watch;
+    struct holding a = {.id = 1}, b = {.id = 10};
+    uint64_t sum = 0;
+    a.holder = (struct watch_holder){.ctx = &a, .waits = holds, .visit = visits};
+    b.holder = (struct watch_holder){.ctx = &b, .waits = holds};
+    watch_init(&watch);
+    ck_assert(watch_visit(&watch, 10, sum_ids, &sum));
+    watch_add_holder(&watch, &a.holder);
+    ck_assert(watch_visit(&watch, 10, sum_ids, &sum));
+    ck_assert_uint_eq(sum, 3);
+    ck_assert(!watch_visit(&watch, 2, sum_ids, &sum));
+    ck_assert_uint_eq(sum, 5);
+    watch_add_holder(&watch, &b.holder);
+    ck_assert(!watch_visit(&watch, 10, sum_ids, &sum)); /* b cannot be visited */
+    b.holder.visit = visits;
+    sum = 0;
+    ck_assert(watch_visit(&watch, 10, sum_ids, &sum));
+    ck_assert_uint_eq(sum, 33);
+    watch_release(&watch);
+}
+END_TEST
+
 SUITE_MAIN("watch", nobody_watches_at_first, every_watcher_is_told_until_it_is_detached,
-           a_span_waits_with_any_holder)
+           a_span_waits_with_any_holder, held_spans_are_visited_up_to_a_number)

@@ -275,6 +275,18 @@ bool lanes_wait(struct correlation *top, uint64_t span_id, struct watch_waiting 
     return found;
 }
 
+bool lanes_visit(struct correlation *top, size_t *left, watch_held_fn *visit, void *visitor)
+{
+    bool all = true;
+    struct lane_state *each = NULL;
+    while ((each = next_state(top, each))) {
+        pthread_mutex_lock(&each->lock);
+        all = (!each->self.open || correlation_visit(&each->self, left, visit, visitor)) && all;
+        pthread_mutex_unlock(&each->lock);
+    }
+    return all;
+}
+
 uint64_t lanes_oldest_age(struct correlation *top)
 {
     uint64_t age = 0;

@@ -15,12 +15,12 @@
 #define PROCESSORS_CORRELATION_LANES_LANES_H
 
 #include "pipeline/component.h"
+#include "pipeline/watch.h"
 
 #include <pthread.h>
 
 struct correlation;
 struct lane_state;
-struct watch_waiting;
 
 /* Of the top. */
 struct lanes {
@@ -45,6 +45,9 @@ void lanes_close(struct correlation *top);
 
 /* watch_holder.waits, over all lanes. Takes the locks of each. */
 bool lanes_wait(struct correlation *top, uint64_t span_id, struct watch_waiting *waiting);
+
+/* watch_holder.visit, likewise. */
+bool lanes_visit(struct correlation *top, size_t *left, watch_held_fn *visit, void *visitor);
 
 /* Returns how long the oldest span of any lane has waited, by its lane's clock, ns. */
 uint64_t lanes_oldest_age(struct correlation *top);

@@ -65,6 +65,19 @@ START_TEST(the_bytes_of_all_lanes_stay_within_the_limit)
 }
 END_TEST
 
+struct visited {
+
+    size_t count, with_trace;
+};
+
+static void note_visit(void *ctx, const struct watch_held *held)
+{
+    struct visited *visited = ctx;
+    ck_assert(view_eq(held->service, VIEW("shop")));
+    visited->count++;
+    visited->with_trace += proto_find_bytes(held->span, 1).size == 16;
+}
+
 START_TEST(metrics_and_lines_sum_over_lanes)
 {
     struct rig rig;
@@ -87,6 +100,15 @@ START_TEST(metrics_and_lines_sum_over_lanes)
     ck_assert_str_eq(waiting.service, "shop");
     ck_assert_uint_eq(waiting.arrived, RIG_START + 5 * S);
     ck_assert(!correlation_waits(rig.self, 3000000, &waiting));
+    struct visited visited = {.count = 0};
+    size_t left = 1000;
+    ck_assert(correlation_visit(rig.self, &left, note_visit, &visited));
+    ck_assert_uint_eq(visited.count, 396);
+    ck_assert_uint_eq(left, 1000 - 396);
+    ck_assert_uint_eq(visited.with_trace, 396);
+    left = 100;
+    ck_assert(!correlation_visit(rig.self, &left, note_visit, &visited));
+    ck_assert_uint_eq(visited.count, 496);
     ck_assert_uint_ge(lanes_oldest_age(rig_self(&rig)), 14 * S);
     lane_revoke(lanes[0]);
     lanes[0] = lane_made(0);
