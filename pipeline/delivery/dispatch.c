@@ -163,9 +163,11 @@ static void delivered(struct dispatcher *dispatcher, struct queue_element *eleme
         partial.cause = CAUSE_INVALID;
         partial.rejected = rejected;
         dispatch_lose(dispatcher, batch, rejected, &partial);
+        loss_log_partial(&dispatcher->losses, &partial, batch->items);
         dispatch_note(batch, &partial);
+    } else {
+        loss_log_success(&dispatcher->losses);
     }
-    loss_log_success(&dispatcher->losses);
     batch_unref(batch);
     next_part(element);
 }

@@ -37,7 +37,7 @@ static void init_dispatcher(struct sender *sender, const struct component *compo
     dispatcher->crowded = is_crowded;
     dispatcher->ctx = sender;
     atomic_init(&dispatcher->random, clock_mono(env->clock) ^ (uintptr_t)sender);
-    loss_log_init(&dispatcher->losses, env->id, env->clock);
+    loss_log_init(&dispatcher->losses, env->id, env->clock, env->ticker);
 }
 
 struct sender *sender_new(const struct component *component, void *self, const struct env *env)
@@ -423,6 +423,7 @@ void sender_hand_over(struct sender *sender, struct sender *successor)
     pthread_mutex_lock(&sender->lock);
     struct queue_element *displaced = queue_gathered(sender, true, &next);
     sender->successor = successor;
+    loss_log_inherit(&successor->dispatcher.losses, &sender->dispatcher.losses);
     inherit(successor, queue_clear(&sender->queue));
     if (queue_used(&sender->queue) == 0)
         pthread_cond_broadcast(&sender->empty);

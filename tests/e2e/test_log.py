@@ -151,7 +151,7 @@ def test_a_flapping_backend_is_sampled_whatever_its_intervals_are(tmp_path):
     assert harness.wait_for(lambda: Backend.count >= 60, 30)
     stop(program)
     text = program.log.read_text()
-    assert len(re.findall("not delivered yet", text)) == 5, text
+    assert len(re.findall("waiting, trying again", text)) == 5, text
     assert len(re.findall("delivering again", text)) == 5, text
     server.shutdown()
 

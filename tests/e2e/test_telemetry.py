@@ -407,6 +407,6 @@ service:
     [refused] = [line for line in lines if " refused: " in line["msg"]]
     assert (refused["otelcol.component.id"], refused["otelcol.component.kind"],
             refused["otelcol.signal"]) == ("otlp/in", "receiver", "traces")
-    [lost] = [line for line in lines if " not delivered: " in line["msg"]]
+    [lost] = [line for line in lines if " dropped: " in line["msg"]]
     assert (lost["otelcol.component.id"], lost["otelcol.component.kind"]) == (
         "otlp_http/out", "exporter")

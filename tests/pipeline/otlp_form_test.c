@@ -164,7 +164,7 @@ static void dispatch_batch(struct batch *batch, int64_t max_request_bytes, struc
     meter_init(meter, "sink");
     dispatcher.clock = &fake.clock;
     dispatcher.settings.max_request_bytes = max_request_bytes;
-    loss_log_init(&dispatcher.losses, "sink", &fake.clock);
+    loss_log_init(&dispatcher.losses, "sink", &fake.clock, NULL);
     sink_at(0)->script = script;
     struct queue_element *element = queue_element_new(QUEUE_REQUESTS, batch);
     batch_unref(batch);

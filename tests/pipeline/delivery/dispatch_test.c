@@ -74,7 +74,7 @@ static void begin(void)
                                                         .multiplier = 2,
                                                         .max_interval = 8 * NS_PER_S,
                                                         .max_elapsed_time = 60 * NS_PER_S};
-    loss_log_init(&dispatcher.losses, "backend", &fake.clock);
+    loss_log_init(&dispatcher.losses, "backend", &fake.clock, NULL);
 }
 
 static void settled(void *ctx, const struct outcome *worst)

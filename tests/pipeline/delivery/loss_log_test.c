@@ -10,6 +10,7 @@
 
 static struct fake_clock fake;
 static struct loss_log losses;
+static struct ticker *ticker;
 static FILE *captured;
 
 static void begin(void)
@@ -18,13 +19,20 @@ static void begin(void)
     ck_assert_ptr_nonnull(captured);
     ck_assert_int_ge(dup2(fileno(captured), STDERR_FILENO), 0);
     fake_clock_init(&fake);
-    loss_log_init(&losses, "tempo", &fake.clock);
+    ticker = ticker_new(&fake.clock);
+    loss_log_init(&losses, "tempo", &fake.clock, ticker);
 }
 
 static void lose(enum signal signal, uint64_t items)
 {
     struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "span 3 is bad");
     loss_log_add(&losses, signal, items, &why);
+}
+
+static void end(void)
+{
+    loss_log_release(&losses);
+    ticker_free(ticker);
 }
 
 /* Returns all lines so far, in the test's memory. */
@@ -49,9 +57,8 @@ START_TEST(the_first_loss_is_told_at_once)
 {
     begin();
     lose(SIGNAL_TRACES, 3);
-    ck_assert_ptr_nonnull(
-        strstr(lines(), "tempo: 3 spans not delivered: invalid: span 3 is bad\n"));
-    loss_log_release(&losses);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 3 spans dropped: invalid: span 3 is bad\n"));
+    end();
     ck_assert_uint_eq(line_count(), 1);
 }
 END_TEST
@@ -68,8 +75,97 @@ START_TEST(later_ones_are_summed_for_ten_seconds)
     fake_clock_advance(&fake, NS_PER_S);
     lose(SIGNAL_TRACES, 1);
     ck_assert_uint_eq(line_count(), 2);
-    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 6 spans, 1 profile not delivered"));
-    loss_log_release(&losses);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 6 spans, 1 profile dropped"));
+    end();
+}
+END_TEST
+
+static void lose_for(enum cause cause, const char *text, uint64_t spans)
+{
+    struct outcome why = outcome_of(VERDICT_REJECT, cause, "%s", text);
+    loss_log_add(&losses, SIGNAL_TRACES, spans, &why);
+}
+
+START_TEST(causes_are_summed_apart)
+{
+    begin();
+    lose_for(CAUSE_AUTH, "HTTP 401", 10);
+    lose_for(CAUSE_AUTH, "HTTP 401", 190);
+    lose_for(CAUSE_INVALID, "HTTP 400", 1);
+    ck_assert_ptr_nonnull(
+        strstr(lines(), "tempo: 10 spans dropped: not authenticated: HTTP 401\n"));
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 1 span dropped: invalid: HTTP 400\n"));
+    fake_clock_advance(&fake, 10 * NS_PER_S);
+    lose_for(CAUSE_INVALID, "HTTP 400", 1);
+    lose_for(CAUSE_AUTH, "HTTP 401", 1);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 191 spans dropped: not authenticated"));
+    ck_assert_uint_eq(line_count(), 4);
+    end();
+}
+END_TEST
+
+START_TEST(what_is_pending_is_told_when_its_time_is_over_even_if_nothing_follows)
+{
+    begin();
+    ck_assert(ticker_step(ticker) == TIME_NEVER);
+    lose_for(CAUSE_AUTH, "HTTP 401", 10);
+    ck_assert(ticker_step(ticker) == TIME_NEVER);
+    lose_for(CAUSE_AUTH, "HTTP 401 a", 100);
+    lose_for(CAUSE_AUTH, "HTTP 401 b", 90);
+    loss_log_success(&losses);
+    ticker_step(ticker);
+    ck_assert_uint_eq(line_count(), 1);
+    fake_clock_advance(&fake, 10 * NS_PER_S);
+    ck_assert(ticker_step(ticker) == TIME_NEVER);
+    ck_assert_ptr_nonnull(
+        strstr(lines(), "tempo: 190 spans dropped: not authenticated, the last: HTTP 401 b\n"));
+    end();
+    ck_assert_uint_eq(line_count(), 2);
+}
+END_TEST
+
+START_TEST(a_partial_success_is_a_failure_that_reached_the_backend)
+{
+    const struct outcome down = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "connection refused");
+    const struct outcome part = {.rejected = 7, .cause = CAUSE_INVALID, .text = "too old"};
+    begin();
+    loss_log_retry(&losses, &down, NS_PER_S);
+    ck_assert(!loss_log_state(&losses).drops);
+    loss_log_add(&losses, SIGNAL_TRACES, 7, &part);
+    loss_log_partial(&losses, &part, 10);
+    struct loss_log_state state = loss_log_state(&losses);
+    ck_assert_str_eq(state.error, "invalid: 7 of 10 items rejected: too old");
+    ck_assert(state.failing_since && state.succeeded && state.drops);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 7 spans dropped: invalid: too old\n"));
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: delivering again\n"));
+    loss_log_success(&losses);
+    ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_successor_knows_since_when)
+{
+    const struct outcome down = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "connection refused");
+    struct loss_log next;
+    begin();
+    loss_log_init(&next, "tempo", &fake.clock, ticker);
+    loss_log_success(&losses);
+    fake_clock_advance(&fake, NS_PER_S);
+    loss_log_retry(&losses, &down, NS_PER_S);
+    const struct loss_log_state before = loss_log_state(&losses);
+    loss_log_inherit(&next, &losses);
+    fake_clock_advance(&fake, NS_PER_S);
+    loss_log_retry(&next, &down, NS_PER_S);
+    const struct loss_log_state after = loss_log_state(&next);
+    ck_assert_uint_eq(after.failing_since, before.failing_since);
+    ck_assert_uint_eq(after.succeeded, before.succeeded);
+    ck_assert_str_eq(after.error, before.error);
+    ck_assert_uint_eq(line_count(), 1);
+    loss_log_success(&next);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: delivering again\n"));
+    loss_log_release(&next);
+    end();
 }
 END_TEST
 
@@ -78,9 +174,9 @@ START_TEST(what_is_pending_is_told_at_the_end)
     begin();
     lose(SIGNAL_TRACES, 3);
     lose(SIGNAL_LOGS, 4);
-    loss_log_release(&losses);
+    end();
     ck_assert_uint_eq(line_count(), 2);
-    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 4 log records not delivered"));
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 4 log records dropped"));
 }
 END_TEST
 
@@ -92,7 +188,7 @@ START_TEST(a_silent_backend_is_told_once_a_minute_and_its_return_once)
     ck_assert_uint_eq(line_count(), 0);
     loss_log_retry(&losses, &why, 5 * NS_PER_S);
     ck_assert_ptr_nonnull(
-        strstr(lines(), "tempo: not delivered yet, trying again in 5.0 s: connection refused\n"));
+        strstr(lines(), "tempo: waiting, trying again in 5.0 s: connection refused\n"));
     loss_log_retry(&losses, &why, 7 * NS_PER_S);
     ck_assert_uint_eq(line_count(), 1);
     fake_clock_advance(&fake, 60 * NS_PER_S);
@@ -102,7 +198,7 @@ START_TEST(a_silent_backend_is_told_once_a_minute_and_its_return_once)
     loss_log_success(&losses);
     ck_assert_uint_eq(line_count(), 3);
     ck_assert_ptr_nonnull(strstr(lines(), "tempo: delivering again\n"));
-    loss_log_release(&losses);
+    end();
 }
 END_TEST
 
@@ -133,7 +229,7 @@ START_TEST(the_state_has_the_error_as_logged_and_since_when)
     state = loss_log_state(&losses);
     ck_assert_uint_ne(state.failing_since, 0);
     ck_assert_str_eq(state.error, "invalid: span 3 is bad");
-    loss_log_release(&losses);
+    end();
 }
 END_TEST
 
@@ -153,7 +249,7 @@ START_TEST(slow_requests_are_logged_once_a_minute)
     ck_assert_uint_eq(line_count(), 2);
     loss_log_took(&losses, 0);
     ck_assert_uint_eq(loss_log_state(&losses).slow_ns, 0);
-    loss_log_release(&losses);
+    end();
 }
 END_TEST
 
@@ -162,6 +258,10 @@ int main(void)
     const TTest *const tests[] = {
         the_first_loss_is_told_at_once,
         later_ones_are_summed_for_ten_seconds,
+        causes_are_summed_apart,
+        what_is_pending_is_told_when_its_time_is_over_even_if_nothing_follows,
+        a_partial_success_is_a_failure_that_reached_the_backend,
+        a_successor_knows_since_when,
         what_is_pending_is_told_at_the_end,
         a_silent_backend_is_told_once_a_minute_and_its_return_once,
         the_state_has_the_error_as_logged_and_since_when,
