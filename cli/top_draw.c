@@ -1,6 +1,5 @@
 #include "cli/top_draw.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,11 +86,14 @@ static void put_process(struct drawing *drawing)
     put_line(drawing, true, "spanlink %s  up %.0f s  cpu %.2f s  rss %.1f MiB",
              top_value_get(now, "version")->text, number_of(now, "uptime_ns") / second,
              number_of(now, "cpu_ns") / second, number_of(now, "rss_bytes") / mib);
-    put_line(drawing, false,
-             "budget %.1f of %.1f MiB  hold %.0f spans, %.1f of %.1f MiB, oldest %.1f s",
-             number_of(budget, "used_bytes") / mib, number_of(budget, "limit_bytes") / mib,
-             number_of(hold, "spans"), number_of(hold, "bytes") / mib,
-             number_of(hold, "limit_bytes") / mib, number_of(hold, "oldest_ns") / second);
+    put_line(
+        drawing, false,
+        "budget %.1f MiB and %.1f beyond, refuses at %.1f of %.1f MiB  hold %.0f spans, %.1f of "
+        "%.1f MiB, oldest %.1f s",
+        number_of(budget, "used_bytes") / mib, number_of(budget, "beyond_bytes") / mib,
+        number_of(budget, "threshold_bytes") / mib, number_of(budget, "limit_bytes") / mib,
+        number_of(hold, "spans"), number_of(hold, "bytes") / mib,
+        number_of(hold, "limit_bytes") / mib, number_of(hold, "oldest_ns") / second);
     const struct top_value *journal = top_value_get(now, "journal");
     if (journal->first)
         put_line(drawing, false, "journal %.1f of %.1f MiB, %.0f requests, %.0f to be replayed",
@@ -101,12 +103,12 @@ static void put_process(struct drawing *drawing)
 
 /* ---- what is wrong ---- */
 
-/* The local time of day of a member in unix nanoseconds. */
+/* The time of day in UTC, as in the log, of a member in unix nanoseconds. */
 static const char *clock_of(const struct top_value *object, const char *key, char out[16])
 {
     time_t seconds = (time_t)(number_of(object, key) / second);
-    struct tm local;
-    if (!localtime_r(&seconds, &local) || strftime(out, 16, "%H:%M:%S", &local) == 0)
+    struct tm day;
+    if (!gmtime_r(&seconds, &day) || strftime(out, 16, "%H:%M:%SZ", &day) == 0)
         *out = '\0';
     return out;
 }
@@ -120,8 +122,9 @@ static void put_delivery(struct drawing *drawing, const struct top_value *compon
     if (oldest > LONG_WAIT_S * second)
         snprintf(wait, sizeof wait, ", oldest waits %.0f s", oldest / second);
     if (number_of(delivery, "failing_since_unix_nano") > 0)
-        put_line(drawing, true, "! %s: failing since %s%s: %s", id,
-                 clock_of(delivery, "failing_since_unix_nano", at), wait,
+        put_line(drawing, true, "! %s: failing since %s, %s%s: %s", id,
+                 clock_of(delivery, "failing_since_unix_nano", at),
+                 number_of(delivery, "drops") > 0 ? "dropping" : "waiting", wait,
                  top_value_get(delivery, "error")->text);
     else if (slow > 0)
         put_line(drawing, true, "! %s: slow: a request took %.1f s%s", id, slow / second, wait);
@@ -210,8 +213,7 @@ static void put_component(struct drawing *drawing, const struct top_value *compo
     char name[LINE_SIZE], text[64] = "", length[32] = "-";
     snprintf(text, sizeof text, "%s", top_value_get(component, "kind")->text);
     if (queue->first)
-        snprintf(length, sizeof length, "%.0f/%.0f",
-                 fmin(number_of(queue, "size"), number_of(queue, "capacity")),
+        snprintf(length, sizeof length, "%.0f/%.0f", number_of(queue, "size"),
                  number_of(queue, "capacity"));
     for (; refusal; refusal = refusal->next)
         refused += number_of(refusal, "count");

@@ -7,10 +7,16 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define QUIET_NS (60 * NS_PER_S)
+
+/* Pressure ends so long after the last refusal, with and without a request accepted since. */
+#define PRESSURE_NS      (5 * NS_PER_S)
+#define PRESSURE_IDLE_NS (60 * NS_PER_S)
 
 /* Kinds of message for each cause; further kinds share the last. */
 enum { NOTICES = 4, KIND_WORDS = 4 };
@@ -21,6 +27,7 @@ struct last {
     struct peer peer;
     enum admission_transport transport;
     int signal;
+    uint64_t wall; /* when */
 };
 
 /* The log line about one kind of message of one cause. */
@@ -29,6 +36,7 @@ struct notice {
     _Atomic uint64_t pending; /* refusals since the last line */
     _Atomic uint64_t next_ns; /* no line before this time; 0: none was written yet */
     struct last last;         /* under the lock, as is the rest */
+    uint64_t first;           /* wall, of those pending */
     bool mixed;               /* those pending have different texts */
 };
 
@@ -38,12 +46,20 @@ struct counters {
     _Atomic uint64_t requests[ADMISSION_SIGNALS][CAUSE_COUNT];
 };
 
+/* As struct admission_pressure, and when, mono, a request was last refused and accepted. */
+struct pressure {
+    _Atomic bool on;
+    struct admission_pressure told; /* under the lock, as is the rest */
+    uint64_t refused, accepted;
+};
+
 struct admission {
     const char *id;
     const struct clock *clock;
     struct ticker *ticker;
     struct ticker_entry due;
     pthread_mutex_t lock;
+    struct pressure pressure;
     struct counters counters[ADMISSION_TRANSPORTS];
     struct notice notices[CAUSE_COUNT][NOTICES];
 };
@@ -63,24 +79,36 @@ static const char *verdict_words(enum verdict verdict)
     return verdict == VERDICT_RETRY ? "told to retry" : "refused";
 }
 
+static void put_time(uint64_t wall, char out[16])
+{
+    time_t seconds = (time_t)(wall / NS_PER_S);
+    struct tm day;
+    if (!gmtime_r(&seconds, &day) || strftime(out, 16, "%H:%M:%SZ", &day) == 0)
+        *out = '\0';
+}
+
 /* mixed: only the last has this text. */
 static void admission_write_line(const struct admission *admission, const struct last *last,
-                                 uint64_t count, bool mixed)
+                                 uint64_t count, bool mixed, uint64_t first)
 {
-    char peer[PEER_TEXT];
+    char peer[PEER_TEXT], from[16], to[16], period[48] = "";
     bool known = last->signal < SIGNAL_COUNT;
     const struct outcome *why = &last->why;
     const struct log_source source = {.id = admission->id,
                                       .kind = "receiver",
                                       .signal =
                                           known ? signal_name((enum signal)last->signal) : NULL};
-    log_of(&source, LOG_WARN, "%" PRIu64 " request%s %s: %s%s%s (%s%s%s%s from %s)", count,
+    put_time(first, from);
+    put_time(last->wall, to);
+    if (count > 1)
+        snprintf(period, sizeof period, "; from %s to %s", from, to);
+    log_of(&source, LOG_WARN, "%" PRIu64 " request%s %s: %s%s%s (%s%s%s%s from %s%s)", count,
            count == 1 ? "" : "s", verdict_words(why->verdict), cause_name(why->cause),
            !*why->text ? ""
            : mixed     ? ", the last: "
                        : ": ",
            why->text, count == 1 || mixed ? "" : "the last: ", known ? source.signal : "",
-           known ? " " : "", transports[last->transport], peer_text(&last->peer, peer));
+           known ? " " : "", transports[last->transport], peer_text(&last->peer, peer), period);
 }
 
 /* Claims the right to write the line. False: nothing is pending, or it is not due. */
@@ -96,6 +124,8 @@ static void keep_last(struct notice *notice, const struct last *newest, bool fir
     notice->mixed =
         !first && (notice->mixed || strcmp(notice->last.why.text, newest->why.text) != 0);
     notice->last = *newest;
+    if (first || !notice->first)
+        notice->first = newest->wall;
 }
 
 static void admission_log_notice(struct admission *admission, struct notice *notice,
@@ -106,10 +136,12 @@ static void admission_log_notice(struct admission *admission, struct notice *not
         keep_last(notice, newest, first);
     struct last last = notice->last;
     bool mixed = notice->mixed;
+    uint64_t since = notice->first;
+    notice->first = 0;
     pthread_mutex_unlock(&admission->lock);
     uint64_t count = atomic_exchange(&notice->pending, 0);
     if (count)
-        admission_write_line(admission, &last, count, mixed && count > 1);
+        admission_write_line(admission, &last, count, mixed && count > 1, since);
 }
 
 /* Hashes a message's first words, up to one that looks like a value, so that messages that differ
@@ -169,7 +201,8 @@ static void log_or_store(struct admission *admission, const struct refusal *refu
     const struct last newest = {.why = *refusal->why,
                                 .peer = refusal->peer ? *refusal->peer : (struct peer){0},
                                 .transport = refusal->transport,
-                                .signal = refusal->signal};
+                                .signal = refusal->signal,
+                                .wall = clock_wall(admission->clock)};
     bool first = atomic_fetch_add(&notice->pending, 1) == 0;
     if (claim(notice, now)) {
         admission_log_notice(admission, notice, &newest, first);
@@ -229,6 +262,59 @@ void admission_free(struct admission *admission)
     free(admission);
 }
 
+/* ---- pressure ---- */
+
+static bool is_pressing(const struct pressure *pressure, uint64_t now)
+{
+    uint64_t most = pressure->accepted > pressure->refused ? PRESSURE_NS : PRESSURE_IDLE_NS;
+    return pressure->on && now < pressure->refused + most;
+}
+
+static void note_refused(struct admission *admission, const struct outcome *why)
+{
+    struct pressure *pressure = &admission->pressure;
+    if (why->verdict != VERDICT_RETRY || (why->cause != CAUSE_MEMORY && why->cause != CAUSE_FULL))
+        return;
+    uint64_t now = clock_mono(admission->clock);
+    pthread_mutex_lock(&admission->lock);
+    if (!is_pressing(pressure, now))
+        pressure->told = (struct admission_pressure){.since = clock_wall(admission->clock)};
+    pressure->on = true;
+    pressure->refused = now;
+    pressure->told.requests++;
+    pressure->told.cause = why->cause;
+    memcpy(pressure->told.text, why->text, sizeof why->text);
+    pthread_mutex_unlock(&admission->lock);
+}
+
+static void note_accepted(struct admission *admission)
+{
+    struct pressure *pressure = &admission->pressure;
+    if (!atomic_load_explicit(&pressure->on, memory_order_relaxed))
+        return;
+    uint64_t requests = 0, now = clock_mono(admission->clock);
+    pthread_mutex_lock(&admission->lock);
+    pressure->accepted = now;
+    if (pressure->on && !is_pressing(pressure, now)) {
+        requests = pressure->told.requests;
+        pressure->on = false;
+    }
+    pthread_mutex_unlock(&admission->lock);
+    const struct log_source source = {.id = admission->id, .kind = "receiver"};
+    if (requests)
+        log_of(&source, LOG_INFO, "accepting requests again, after %" PRIu64 " refused", requests);
+}
+
+struct admission_pressure admission_pressure(struct admission *admission)
+{
+    struct admission_pressure told = {0};
+    pthread_mutex_lock(&admission->lock);
+    if (is_pressing(&admission->pressure, clock_mono(admission->clock)))
+        told = admission->pressure.told;
+    pthread_mutex_unlock(&admission->lock);
+    return told;
+}
+
 /* ---- counting ---- */
 
 static void admission_add(_Atomic uint64_t *counter, uint64_t n)
@@ -245,6 +331,7 @@ void admission_accept(struct admission *admission, enum admission_transport tran
                       uint64_t items)
 {
     admission_add(&admission->counters[transport].accepted[signal], items);
+    note_accepted(admission);
 }
 
 void admission_refuse(struct admission *admission, const struct refusal *refusal)
@@ -257,6 +344,7 @@ void admission_refuse(struct admission *admission, const struct refusal *refusal
         admission_add(&counters->items[COUNTED_SAMPLES][cause], refusal->samples);
     if (refusal->why->verdict != VERDICT_OK)
         admission_add(&counters->requests[refusal->signal][cause], 1);
+    note_refused(admission, refusal->why);
     if (cause != CAUSE_SHUTDOWN && refusal->transport != ADMISSION_PULL)
         log_or_store(admission, refusal);
 }

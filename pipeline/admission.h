@@ -56,6 +56,16 @@ void admission_accept(struct admission *admission, enum admission_transport tran
  * by name) or the process is stopping (CAUSE_SHUTDOWN). */
 void admission_refuse(struct admission *admission, const struct refusal *refusal);
 
+/* Requests are refused for want of memory or of room in a queue. It lasts until one is accepted and
+ * none was refused for five seconds, or for a minute if none comes. */
+struct admission_pressure {
+    uint64_t since;    /* wall, ns; 0: they are not */
+    uint64_t requests; /* refused since then */
+    enum cause cause;  /* of the last one, as is the text */
+    char text[sizeof((struct outcome *)0)->text];
+};
+struct admission_pressure admission_pressure(struct admission *admission);
+
 /* signal: enum signal, or COUNTED_SAMPLES. */
 uint64_t admission_accepted(const struct admission *admission, enum admission_transport transport,
                             int signal);

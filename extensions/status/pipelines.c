@@ -1,4 +1,5 @@
 /* GET /api/pipelines: pipelines and components with the counters of the metrics page. */
+#include "extensions/status/refusing.h"
 #include "extensions/status/status.h"
 
 #include <stdio.h>
@@ -205,6 +206,7 @@ static void put_delivery(const struct runtime_row *row, struct json *json)
     json_time_or_null(json, "succeeded_unix_nano", state.succeeded);
     json_time_or_null(json, "failed_unix_nano", state.failed);
     json_word(json, "error", *state.error ? state.error : NULL);
+    json_bool(json, "drops", state.drops);
     json_number(json, "slow_ns", state.slow_ns);
     json_number(json, "oldest_ns", state.oldest_ns);
     json_close(json, '}');
@@ -225,8 +227,8 @@ static void put_place(void *ctx, const struct place *place)
     json_close(json, '}');
 }
 
-static void put_component(const struct figures *figures, const struct runtime_row *row,
-                          struct json *json)
+static void put_component(const struct figures *figures, const struct env *env,
+                          const struct runtime_row *row, struct json *json)
 {
     char doc[256];
     size_t type = strcspn(row->name, "/");
@@ -244,6 +246,7 @@ static void put_component(const struct figures *figures, const struct runtime_ro
     json_close(json, '}');
     put_queue(figures, row, json);
     put_delivery(row, json);
+    refusing_put(row, env->budget, json);
     put_causes(figures, row, "refusals", &refused_requests, true, json);
     put_causes(figures, row, "drops", &counters[COUNTERS - 1], false, json);
     json_close(json, '}');
@@ -253,6 +256,7 @@ static void put_component(const struct figures *figures, const struct runtime_ro
 
 struct rows {
     const struct figures *figures;
+    const struct env *env;
     struct json *json;
     bool pipelines; /* write pipelines, not components */
 };
@@ -287,7 +291,7 @@ static void visit_row(void *ctx, const struct runtime_row *row)
     if (rows->pipelines && !row->kind)
         put_pipeline(row, rows->json);
     else if (!rows->pipelines && row->kind)
-        put_component(rows->figures, row, rows->json);
+        put_component(rows->figures, rows->env, row, rows->json);
 }
 
 static double at_least_zero(double value)
@@ -303,6 +307,8 @@ static void put_process(const struct figures *figures, struct json *json)
     json_double(json, "rss_bytes", one_of(figures, NULL, "otelcol_process_memory_rss"));
     json_open(json, "budget", '{');
     json_double(json, "used_bytes", one_of(figures, NULL, "spanlink_memory_used_bytes"));
+    json_double(json, "beyond_bytes", one_of(figures, NULL, "spanlink_memory_beyond_bytes"));
+    json_double(json, "threshold_bytes", one_of(figures, NULL, "spanlink_memory_threshold_bytes"));
     json_double(json, "limit_bytes", one_of(figures, NULL, "spanlink_memory_limit_bytes"));
     json_close(json, '}');
     json_open(json, "hold", '{');
@@ -330,14 +336,15 @@ static void put_journal(const struct figures *figures, struct json *json)
     json_close(json, '}');
 }
 
-/* Why requests cannot be accepted, as health_check answers, and why the last configuration was
- * refused; null: neither. */
-static void put_troubles(struct runtime *runtime, struct json *json)
+/* Why requests cannot be accepted, and why the last configuration was refused; null: neither. */
+static void put_troubles(const struct env *env, struct json *json)
 {
+    struct runtime *runtime = env->runtime;
     struct bytes text;
     bytes_init(&text, 4096, NULL);
-    bool trouble = runtime_trouble(runtime, &text);
-    if (trouble)
+    (void)runtime_trouble(runtime, &text);
+    refusing_tell(runtime, env->budget, &text);
+    if (text.size)
         json_text(json, "trouble", bytes_view(&text));
     else
         json_null(json, "trouble");
@@ -360,11 +367,11 @@ static void write_pipelines(void *ctx, struct json *json)
     metrics_init(&figures.metrics, METRIC_NORMAL);
     runtime_figures(self->env->runtime, &figures.metrics);
     figures.points = metrics_sorted(&figures.metrics, &figures.count);
-    struct rows rows = {&figures, json, true};
+    struct rows rows = {&figures, self->env, json, true};
     json_open(json, NULL, '{');
     put_process(&figures, json);
     put_journal(&figures, json);
-    put_troubles(self->env->runtime, json);
+    put_troubles(self->env, json);
     json_open(json, "pipelines", '[');
     runtime_rows(self->env->runtime, visit_row, &rows);
     json_close(json, ']');

@@ -115,6 +115,14 @@ static size_t unseen(const struct budget *budget)
     return budget->idle ? budget->limit / 32 : 0;
 }
 
+size_t budget_threshold(const struct budget *budget)
+{
+    size_t work = atomic_load_explicit(&budget->work, memory_order_relaxed);
+    size_t pledge = atomic_load_explicit(&budget->pledge, memory_order_relaxed);
+    size_t kept = excess(budget_larger(pledge, budget->reserve), work);
+    return excess(budget->limit, kept + unseen(budget));
+}
+
 /* all: including what is kept for work. */
 static bool budget_fits(const struct budget *budget, size_t used, bool all)
 {

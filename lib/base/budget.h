@@ -133,4 +133,8 @@ bool budget_is_ample(const struct budget *budget, size_t n);
 
 size_t budget_used(const struct budget *budget);
 
+/* Used and beyond bytes together, above which new data is refused: the limit without what is kept
+ * free for work on accepted data and for memory that is noticed late. */
+size_t budget_threshold(const struct budget *budget);
+
 #endif

@@ -17,6 +17,9 @@ struct sender *sender_new(const struct component *component, void *self, const s
 void sender_join(struct sender *sender);
 void sender_free(struct sender *sender); /* joins; may be NULL */
 
+/* Its exporter's id. */
+const char *sender_id(const struct sender *sender);
+
 /* Whether clients are to wait for the backend's answer. */
 bool sender_waits(const struct sender *sender);
 

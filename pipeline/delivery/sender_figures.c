@@ -1,6 +1,11 @@
 /* What a sender reports about its queue and its backend. */
 #include "pipeline/delivery/sender_internal.h"
 
+const char *sender_id(const struct sender *sender)
+{
+    return sender->dispatcher.losses.id;
+}
+
 uint64_t sender_pending(struct sender *sender)
 {
     pthread_mutex_lock(&sender->lock);

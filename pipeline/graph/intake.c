@@ -69,7 +69,7 @@ static struct outcome outcome_full(const struct intake *intake, struct sender *s
 {
     sender_count_full(sender, batch);
     count_full(intake, batch);
-    return outcome_of(VERDICT_RETRY, CAUSE_FULL, "%s", why);
+    return outcome_of(VERDICT_RETRY, CAUSE_FULL, "sending queue of %s %s", sender_id(sender), why);
 }
 
 /* The processors may copy what they edit, so memory for that is reserved with the request. */
@@ -84,7 +84,7 @@ struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
         if (!sender_reserve(intake->queues[i].sender, places_in(&intake->queues[i], batch))) {
             release(intake, batch, i);
             budget_end_work(intake->budget, work);
-            return outcome_full(intake, intake->queues[i].sender, batch, "sending queue is full");
+            return outcome_full(intake, intake->queues[i].sender, batch, "is full");
         }
     budget_pledge(intake->budget, work);
     return OUTCOME_OK;
@@ -181,7 +181,7 @@ static struct outcome intake_begin(struct intake *intake, const struct batch *ba
     for (size_t i = 0; i < intake->queue_count && !batch->lane; i++)
         if (!sender_may_hold(intake->queues[i].sender, places_in(&intake->queues[i], batch)))
             return outcome_full(intake, intake->queues[i].sender, batch,
-                                "the request is larger than the sending queue");
+                                "is smaller than the request");
     return intake_reserve(intake, batch);
 }
 

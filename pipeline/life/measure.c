@@ -3,13 +3,15 @@
 #include "pipeline/telemetry/instances.h"
 #include "pipeline/telemetry/process.h"
 
-enum { USED, LIMIT, RESERVE, BEYOND, GAVE_WAY, READY, RELOADS };
+enum { USED, LIMIT, THRESHOLD, RESERVE, BEYOND, GAVE_WAY, READY, RELOADS };
 
 static const struct metric rows[] = {
     [USED] = METRIC_ROW("spanlink_memory_used_bytes", METRIC_GAUGE, METRIC_BASIC, "By",
                         "Bytes of the memory budget that are in use."),
     [LIMIT] = METRIC_ROW("spanlink_memory_limit_bytes", METRIC_GAUGE, METRIC_BASIC, "By",
                          "Bytes of the memory budget."),
+    [THRESHOLD] = METRIC_ROW("spanlink_memory_threshold_bytes", METRIC_GAUGE, METRIC_NORMAL, "By",
+                             "Bytes in use and beyond, above which new requests are refused."),
     [RESERVE] = METRIC_ROW("spanlink_memory_reserve_bytes", METRIC_GAUGE, METRIC_NORMAL, "By",
                            "Bytes of the memory budget reserved for work on accepted data."),
     [BEYOND] = METRIC_ROW("spanlink_memory_beyond_bytes", METRIC_GAUGE, METRIC_NORMAL, "By",
@@ -29,6 +31,7 @@ static void measure_process(struct runtime *runtime, struct metrics *metrics)
     struct budget *budget = &runtime->budget;
     metrics_add(metrics, &rows[USED], (double)budget_used(budget), NO_LABELS);
     metrics_add(metrics, &rows[LIMIT], (double)atomic_load(&budget->limit), NO_LABELS);
+    metrics_add(metrics, &rows[THRESHOLD], (double)budget_threshold(budget), NO_LABELS);
     metrics_add(metrics, &rows[RESERVE], (double)atomic_load(&budget->reserve), NO_LABELS);
     metrics_add(metrics, &rows[BEYOND], (double)atomic_load(&budget->beyond), NO_LABELS);
     metrics_add(metrics, &rows[GAVE_WAY], (double)atomic_load(&budget->gave_way), NO_LABELS);

@@ -1,5 +1,5 @@
 /* The running graph, in rows. */
-#include "pipeline/life/runtime.h"
+#include "pipeline/life/rows.h"
 
 #include "lib/base/redact.h"
 #include "pipeline/life/runtime_state.h"
@@ -50,10 +50,19 @@ bool runtime_row_delivery(const struct runtime_row *row, struct runtime_delivery
     *out = (struct runtime_delivery){.failing_since = state.delivery.failing_since,
                                      .failed = state.delivery.failed,
                                      .succeeded = state.delivery.succeeded,
+                                     .drops = state.delivery.drops,
                                      .slow_ns = state.delivery.slow_ns,
                                      .oldest_ns = state.oldest_ns};
     snprintf(out->error, sizeof out->error, "%s", state.delivery.error);
     return true;
+}
+
+bool runtime_row_pressure(const struct runtime_row *row, struct admission_pressure *out)
+{
+    struct admission *admission = row->instance ? row->instance->meter->admission : NULL;
+    if (admission)
+        *out = admission_pressure(admission);
+    return admission && out->since;
 }
 
 void runtime_rows(struct runtime *runtime, runtime_visit_fn *visit, void *ctx)

@@ -115,10 +115,11 @@ typedef void runtime_visit_fn(void *ctx, const struct runtime_row *row);
  * is visited. */
 void runtime_row_places(const struct runtime_row *row, place_visit_fn *visit, void *ctx);
 
-/* Times are wall, ns; 0: never. */
+/* Of attempts. Times are wall, ns; 0: never. */
 struct runtime_delivery {
-    uint64_t failing_since;     /* of the first attempt that failed since one succeeded */
+    uint64_t failing_since;     /* of the first that failed, in whole or part, since a success */
     uint64_t failed, succeeded; /* the last attempt that did */
+    bool drops;                 /* what failed last is dropped; false: it waits */
     uint64_t slow_ns;           /* what the last request took, if that is long and others waited */
     uint64_t oldest_ns;         /* how long the oldest request has been in the queue */
     char error[256];            /* of the last attempt that failed, redacted; "": none has */

@@ -105,7 +105,7 @@ START_TEST(more_of_a_cause_are_one_line_a_minute_with_their_number_and_the_last_
     advance(NS_PER_S);
     ck_assert_ptr_nonnull(strstr(captured_lines(),
                                  "otlp: 100 requests refused: invalid: because "
-                                 "(the last: traces over HTTP from 10.0.0.9:4711)\n"));
+                                 "(the last: traces over HTTP from 10.0.0.9:4711; from "));
     ck_assert_uint_eq(captured_count(), 2);
     advance(600 * NS_PER_S);
     ck_assert_uint_eq(captured_count(), 2);
@@ -138,6 +138,40 @@ START_TEST(kinds_of_one_cause_are_told_apart)
     ck_assert_uint_eq(captured_count(), 6);
     ck_assert_uint_eq(
         captured_with("otlp: 99 requests refused: unsupported, the last: unknown path /v1/99"), 1);
+    end();
+}
+END_TEST
+
+static void accept_one(void)
+{
+    admission_accept(admission, ADMISSION_HTTP, SIGNAL_TRACES, 1);
+}
+
+START_TEST(requests_are_refused_until_they_have_been_accepted_for_some_seconds)
+{
+    begin();
+    accept_one();
+    refuse(SIGNAL_TRACES, VERDICT_REJECT, CAUSE_INVALID, 1, "10.0.0.1");
+    ck_assert_uint_eq(admission_pressure(admission).since, 0);
+    uint64_t since = clock_wall(&fake.clock);
+    refuse(SIGNAL_TRACES, VERDICT_RETRY, CAUSE_FULL, 1, "10.0.0.1");
+    advance(NS_PER_S);
+    accept_one();
+    advance(4 * NS_PER_S - 1);
+    struct admission_pressure pressure = admission_pressure(admission);
+    ck_assert(pressure.since == since && pressure.requests == 1 && pressure.cause == CAUSE_FULL);
+    ck_assert_str_eq(pressure.text, "because");
+    refuse(SIGNAL_TRACES, VERDICT_RETRY, CAUSE_MEMORY, 1, "10.0.0.1");
+    advance(59 * NS_PER_S); /* nothing comes */
+    pressure = admission_pressure(admission);
+    ck_assert(pressure.since == since && pressure.requests == 2 && pressure.cause == CAUSE_MEMORY);
+    accept_one();
+    ck_assert_uint_eq(admission_pressure(admission).since, 0);
+    ck_assert_uint_eq(captured_with("otlp: accepting requests again, after 2 refused"), 1);
+    refuse(SIGNAL_TRACES, VERDICT_RETRY, CAUSE_FULL, 1, "10.0.0.1");
+    ck_assert_uint_eq(admission_pressure(admission).requests, 1);
+    advance(60 * NS_PER_S);
+    ck_assert_uint_eq(admission_pressure(admission).since, 0);
     end();
 }
 END_TEST
@@ -243,6 +277,7 @@ END_TEST
 SUITE_MAIN("admission", requests_and_items_are_counted_by_signal_and_cause,
            the_first_refusal_of_a_cause_is_told_at_once_with_its_peer,
            more_of_a_cause_are_one_line_a_minute_with_their_number_and_the_last_peer,
+           requests_are_refused_until_they_have_been_accepted_for_some_seconds,
            kinds_of_one_cause_are_told_apart, kinds_that_never_end_are_lines_that_do,
            nothing_waits_for_a_tick_where_nothing_is_pending, what_is_pending_at_the_end_is_told,
            a_request_taken_in_part_counts_its_items_and_no_request, a_stop_counts_and_tells_nothing,

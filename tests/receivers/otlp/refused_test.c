@@ -191,8 +191,8 @@ START_TEST(a_full_queue_is_counted_with_its_items)
     ck_assert_uint_eq(admission_accepted(meter->admission, ADMISSION_HTTP, SIGNAL_TRACES), 1);
     ck_assert_ptr_nonnull(
         strstr(explained(), "otlp: spans received 2, accepted 1, refused 1 (queue full 1)\n"));
-    ck_assert_uint_eq(captured_with("otlp: 1 request told to retry: queue full: sending queue "
-                                    "is full (traces over HTTP"),
+    ck_assert_uint_eq(captured_with("otlp: 1 request told to retry: queue full: sending queue of "
+                                    "keeper is full (traces over HTTP"),
                       1);
     keeper_gate(false);
     end();

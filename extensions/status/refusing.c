@@ -1,0 +1,71 @@
+#include "extensions/status/refusing.h"
+
+#include "pipeline/life/rows.h"
+#include "pipeline/meter.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+struct sentences {
+    const struct budget *budget;
+    struct bytes *out;
+};
+
+static double mib(size_t bytes)
+{
+    return (double)bytes / (1 << 20);
+}
+
+static void put_cause(const struct admission_pressure *pressure, const struct budget *budget,
+                      struct bytes *out)
+{
+    if (pressure->cause == CAUSE_MEMORY)
+        bytes_printf(out,
+                     "memory (limit %.1f MiB: %.1f MiB in use and %.1f MiB beyond it, new requests "
+                     "are refused above %.1f MiB); raise limit_mib of memory_limiter",
+                     mib(budget->limit), mib(budget_used(budget)), mib(budget->beyond),
+                     mib(budget_threshold(budget)));
+    else
+        bytes_printf(out, "%s: %s", cause_name(pressure->cause), pressure->text);
+}
+
+static void tell_row(void *ctx, const struct runtime_row *row)
+{
+    struct sentences *sentences = ctx;
+    struct bytes *out = sentences->out;
+    struct admission_pressure pressure;
+    struct tm day;
+    char at[16] = "";
+    if (!row->kind || !runtime_row_pressure(row, &pressure))
+        return;
+    time_t since = (time_t)(pressure.since / NS_PER_S);
+    if (!gmtime_r(&since, &day) || strftime(at, sizeof at, "%H:%M:%SZ", &day) == 0)
+        *at = '\0';
+    bytes_printf(out, "%s%s: refusing requests since %s (%" PRIu64 "): ", out->size ? "; " : "",
+                 row->name, at, pressure.requests);
+    put_cause(&pressure, sentences->budget, out);
+}
+
+void refusing_tell(struct runtime *runtime, const struct budget *budget, struct bytes *out)
+{
+    struct sentences sentences = {budget, out};
+    runtime_rows(runtime, tell_row, &sentences);
+}
+
+void refusing_put(const struct runtime_row *row, const struct budget *budget, struct json *json)
+{
+    struct admission_pressure pressure;
+    struct bytes text;
+    if (!runtime_row_pressure(row, &pressure)) {
+        json_null(json, "refusing");
+        return;
+    }
+    bytes_init(&text, 1024, NULL);
+    put_cause(&pressure, budget, &text);
+    json_open(json, "refusing", '{');
+    json_time(json, "failing_since_unix_nano", pressure.since);
+    json_number(json, "requests", pressure.requests);
+    json_text(json, "error", bytes_view(&text));
+    json_close(json, '}');
+    bytes_release(&text);
+}
