@@ -145,7 +145,8 @@ static void put_problems(struct drawing *drawing)
     for (; each; each = each->next)
         put_delivery(drawing, each);
     if (refused->first)
-        put_line(drawing, true, "! the configuration of %s was refused: %s",
+        put_line(drawing, true,
+                 "! the configuration of %s was refused, the one before it stays in force: %s",
                  clock_of(refused, "at_unix_nano", at), top_value_get(refused, "error")->text);
 }
 

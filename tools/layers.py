@@ -76,7 +76,7 @@ FOLDERS = {
                                     "processors/correlation/tell.h"],
     "examples/component/processors/environment": CONTRACT,
     "exporters/*": CONTRACT,
-    "extensions/*": [*CONTRACT, "pipeline/life/runtime.h"],
+    "extensions/*": [*CONTRACT, "pipeline/life/runtime.h", "pipeline/life/rows.h"],
     "extensions/journal": [*CONTRACT, "lib/journal/journal.h"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)

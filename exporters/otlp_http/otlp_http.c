@@ -264,6 +264,8 @@ static struct outcome otlp_http_read_reply(const struct http_reply *reply)
     if (reply->status == 0)
         return http_reply_failure(reply);
     struct outcome outcome = status_from_http(reply->status);
+    if (http_reply_is_page(reply, &outcome))
+        return outcome;
     if (outcome.verdict == VERDICT_OK)
         return read_success(reply);
     read_status(reply, text, sizeof text, &wait);

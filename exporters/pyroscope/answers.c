@@ -51,6 +51,8 @@ struct outcome push_outcome(const struct http_reply *reply)
     struct outcome outcome = {.verdict = VERDICT_REJECT, .cause = refusal(reply)};
     if (reply->status == 0)
         return http_reply_failure(reply);
+    if (http_reply_is_page(reply, &outcome))
+        return outcome;
     if (reply->status / 100 == 2)
         return OUTCOME_OK;
     if (reply->status == 429 && body_says(reply, "larger than configured max")) {

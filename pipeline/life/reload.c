@@ -14,6 +14,7 @@
 #include "lib/base/log.h"
 #include "lib/base/redact.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -434,13 +435,31 @@ static enum reload_result reload_run(struct reload *reload)
     return opened ? RELOAD_DONE : RELOAD_FAILED;
 }
 
+/* The problems as one text; those for which there is no room are in the log. */
+static void join_problems(const struct problems *problems, char *out, size_t size)
+{
+    char text[2048] = "";
+    size_t at = 0, told = 0, room = size - sizeof "; and 1000000 more in the log";
+    for (; told < problems->count; told++) {
+        const char *line = problems->lines[told];
+        if (told && at + strlen(line) + 2 > room)
+            break;
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.1000s", told ? "; " : "", line);
+    }
+    if (at > room)
+        at = room;
+    if (told < problems->count)
+        snprintf(text + at, sizeof text - at, "; and %zu more in the log", problems->count - told);
+    redact_copy(text, out, size);
+}
+
 static enum reload_result counted(struct runtime *runtime, enum reload_result result,
                                   const struct problems *problems)
 {
     struct runtime_refusal refused = {0};
     if (result == RELOAD_FAILED) {
         refused.at = clock_wall(runtime->clock);
-        redact_copy(problems->count ? problems->lines[0] : "", refused.error, sizeof refused.error);
+        join_problems(problems, refused.error, sizeof refused.error);
     }
     atomic_fetch_add(&runtime->reloads[result], 1);
     pthread_mutex_lock(&runtime->lock);

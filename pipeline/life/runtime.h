@@ -33,7 +33,7 @@ bool runtime_check(struct runtime *runtime, struct problems *problems, FILE *out
 /* Opens everything. False: problems say why, and what was opened is closed again. */
 bool runtime_start(struct runtime *runtime, struct problems *problems);
 
-/* The result of a reload; logged with what changed. */
+/* Logged with what changed. */
 enum reload_result {
     RELOAD_DONE,
     RELOAD_SAME,  /* nothing changed */
@@ -52,16 +52,16 @@ enum reload_result runtime_reload(struct runtime *runtime, const struct settings
 
 /* Why the last reload failed; `at` is 0 once one has succeeded. Any thread. */
 struct runtime_refusal {
-    uint64_t at;     /* wall, ns */
-    char error[512]; /* the first problem, redacted */
+    uint64_t at;      /* wall, ns */
+    char error[1024]; /* the problems, redacted */
 };
 struct runtime_refusal runtime_refused_reload(struct runtime *runtime);
 
-/* True from a complete start until leave or stop; health_check answers with it. */
+/* From a complete start until leave or stop; health_check answers with it. */
 bool runtime_ready(const struct runtime *runtime);
 
-/* Announces a stop: the process is no longer ready, but accepts everything as before. Returns how
- * long that is to last: service.shutdown_delay, in nanoseconds. */
+/* Announces a stop: the process is no longer ready, but accepts everything as before. Returns for
+ * how long: service.shutdown_delay, ns. */
 uint64_t runtime_leave(struct runtime *runtime);
 
 /* Appends why it cannot accept requests although it is running, human-readable. False: nothing
@@ -124,8 +124,7 @@ struct runtime_delivery {
     uint64_t oldest_ns;         /* how long the oldest request has been in the queue */
     char error[256];            /* of the last attempt that failed, redacted; "": none has */
 };
-/* Only while the row is visited. The redacted URL that its exporter sends a signal to, and how
- * delivery goes. False: it has none, or the row is no exporter. */
+/* While the row is visited: the redacted URL of its exporter, how delivery goes. False: none. */
 bool runtime_row_url(const struct runtime_row *row, int signal, char *out, size_t size);
 bool runtime_row_delivery(const struct runtime_row *row, struct runtime_delivery *out);
 

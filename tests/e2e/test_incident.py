@@ -2,6 +2,7 @@
 import collections
 import http.server
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -39,10 +40,10 @@ def needs_spanlink(bypass):
 
 
 class Backend:
-    """Answers everything with `status`."""
+    """Answers everything with `status`, and success with `body` of media type `type` behind `gate`."""
 
     def __init__(self):
-        self.status = 200
+        self.status, self.body, self.type, self.gate = 200, b"{}", None, None
         backend = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -50,8 +51,12 @@ class Backend:
 
             def do_POST(self):
                 self.rfile.read(int(self.headers["content-length"] or 0))
-                body = b"{}" if backend.status == 200 else b"tenant unknown"
+                if backend.gate:
+                    backend.gate.wait(60)
+                body = backend.body if backend.status == 200 else b"tenant unknown"
                 self.send_response(backend.status)
+                if backend.type:
+                    self.send_header("content-type", backend.type)
                 self.send_header("content-length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -233,3 +238,105 @@ def test_names_that_are_not_utf8_do_not_break_the_metrics_page(sidecar):
         assert [line for line, n in collections.Counter(lines).items() if n > 1] == []
     for path in ("/api/services", "/api/cost", "/api/traces"):
         assert "caf\ufffd" in str(sidecar.get(path).content.decode())
+
+
+def refusals(sidecar):
+    return next(c for c in sidecar.state()["components"] if c["id"] == "otlp")["refusing"]
+
+
+def test_requests_refused_for_memory_are_told_until_they_are_accepted_again(sidecar):
+    assert sidecar.state()["trouble"] is None and refusals(sidecar) is None
+    began = time.time_ns()
+    sidecar.backend.status = 503
+    large = uploads.trace_request("n" * 1000, [
+        (os.urandom(16).hex(), os.urandom(8).hex(), 1, 2, True) for _ in range(2000)])
+    assert harness.wait_for(lambda: sidecar.send_raw(large) == 503, 30, 0)
+    state, told = sidecar.state(), refusals(sidecar)
+    assert told["error"].startswith("memory (limit 24.0 MiB: "), told
+    assert began <= int(told["failing_since_unix_nano"]) <= time.time_ns() and told["requests"] > 0
+    assert "otlp: refusing requests since " in state["trouble"], state["trouble"]
+    budget = state["budget"]
+    assert budget["used_bytes"] < budget["threshold_bytes"] < budget["limit_bytes"] == 24 << 20
+    assert any(line.startswith("! otlp: refusing requests since ") and "memory (limit" in line
+               for line in sidecar.top())
+    sidecar.backend.status = 200
+    assert harness.wait_for(lambda: sidecar.send() == 200 and not refusals(sidecar), 60, 0.2)
+    assert sidecar.state()["trouble"] is None
+    assert not any(line.startswith("!") for line in sidecar.top())
+    assert "otlp: accepting requests again" in sidecar.log.read_text()
+
+
+def test_a_full_queue_whose_backend_works_is_told(sidecar):
+    release = threading.Event()
+    sidecar.backend.gate = release
+    sidecar.config.write_text(sidecar.config.read_text().replace(
+        "retry_on_failure", "sending_queue: {queue_size: 2, num_consumers: 1}\n    retry_on_failure"))
+    sidecar.process.send_signal(signal.SIGHUP)
+    try:
+        assert harness.wait_for(lambda: sidecar.send() == 503, 30)
+        assert refusals(sidecar)["error"] == "queue full: sending queue of otlp_http is full"
+        assert any(line.startswith("! otlp: refusing requests since ") and
+                   line.endswith("queue full: sending queue of otlp_http is full")
+                   for line in sidecar.top())
+    finally:
+        release.set()
+    assert harness.wait_for(lambda: sidecar.send() == 200 and not refusals(sidecar), 60, 0.2)
+
+
+def test_a_reload_keeps_since_when_a_backend_fails(sidecar):
+    assert sidecar.send() == 200
+    assert harness.wait_for(lambda: sidecar.exporter()["delivery"]["succeeded_unix_nano"], 20)
+    sidecar.backend.status = 503
+    assert sidecar.send() == 200
+    before = harness.wait_for(lambda: sidecar.exporter()["delivery"]["failing_since_unix_nano"] and
+                              sidecar.exporter()["delivery"], 20)
+    sidecar.config.write_text(sidecar.config.read_text().replace(
+        "retry_on_failure", "sending_queue: {queue_size: 7}\n    retry_on_failure"))
+    sidecar.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: sidecar.exporter()["queue"]["capacity"] == 7, 20)
+    after = sidecar.exporter()["delivery"]
+    for key in ("failing_since_unix_nano", "succeeded_unix_nano"):
+        assert after[key] == before[key]
+
+
+def test_a_web_server_is_no_backend(sidecar):
+    sidecar.backend.type = "text/html; charset=utf-8"
+    assert sidecar.send(3) == 200
+    told = harness.wait_for(lambda: sidecar.exporter()["delivery"]["failing_since_unix_nano"] and
+                            sidecar.exporter(), 20)
+    assert "HTTP 200 with an HTML page; this is a web server" in told["delivery"]["error"]
+    assert not told["delivery"]["drops"] and not told["counters"].get("sent")
+    sidecar.backend.type = "application/json"
+    assert harness.wait_for(lambda: sidecar.exporter()["counters"].get("sent") == {"spans": 3}, 20)
+
+
+def test_a_backend_that_rejects_a_part_fails(sidecar):
+    sidecar.backend.body = b'{"partialSuccess":{"rejectedSpans":"7","errorMessage":"too old"}}'
+    sidecar.backend.type = "application/json"
+    assert sidecar.send(10) == 200
+    told = harness.wait_for(lambda: sidecar.exporter()["delivery"]["failing_since_unix_nano"] and
+                            sidecar.exporter()["delivery"], 20)
+    assert told["error"] == "invalid: 7 of 10 items rejected: too old" and told["drops"]
+    assert any(line.startswith("! otlp_http: failing since ") and "dropping: invalid: 7 of" in line
+               for line in sidecar.top())
+    sidecar.backend.body = b"{}"
+    assert sidecar.send() == 200
+    assert harness.wait_for(
+        lambda: not sidecar.exporter()["delivery"]["failing_since_unix_nano"], 20)
+
+
+def test_each_loss_is_logged_under_its_cause(sidecar):
+    for status, count in ((401, 1), (401, 19), (400, 1)):
+        sidecar.backend.status = status
+        before = sidecar.exporter()["counters"].get("dropped", {}).get("spans", 0)
+        for _ in range(count):
+            assert sidecar.send(10) == 200
+        assert harness.wait_for(lambda: sidecar.exporter()["counters"].get("dropped", {}).get(
+            "spans", 0) == before + 10 * count, 20)
+
+    def lost(cause):
+        found = re.findall(rf"(\d+) spans? dropped: {cause}", sidecar.log.read_text())
+        return sum(map(int, found))
+
+    assert harness.wait_for(lambda: lost("not authenticated: HTTP 401") == 200, 30)
+    assert harness.wait_for(lambda: lost("invalid: HTTP 400") == 10, 30)

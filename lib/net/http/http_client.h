@@ -102,6 +102,10 @@ struct outcome http_reply_failure(const struct http_reply *reply);
  * followed. words may be "". */
 void http_reply_tell(const struct http_reply *reply, const char *words, char *out, size_t size);
 
+/* Whether a POST was answered with success and an HTML page, so that it reached a web server
+ * instead of a receiver; outcome is then RETRY and says so. */
+bool http_reply_is_page(const struct http_reply *reply, struct outcome *outcome);
+
 /* Makes current and later calls end immediately. */
 void http_client_abort(struct http_client *client);
 void http_client_free(struct http_client *client); /* may be NULL; no call may be in progress */

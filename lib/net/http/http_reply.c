@@ -50,6 +50,17 @@ void http_reply_tell(const struct http_reply *reply, const char *words, char *ou
     free(to);
 }
 
+bool http_reply_is_page(const struct http_reply *reply, struct outcome *outcome)
+{
+    bool page = reply->status / 100 == 2 && strncasecmp(reply->content_type, "text/html", 9) == 0;
+    if (page)
+        *outcome = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE,
+                              "HTTP %ld with an HTML page; this is a web server, not a receiver: "
+                              "check the endpoint",
+                              reply->status);
+    return page;
+}
+
 static void http_reply_copy_text(struct view from, char *out, size_t out_size)
 {
     size_t n = from.size < out_size - 1 ? from.size : out_size - 1;

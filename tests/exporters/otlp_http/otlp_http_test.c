@@ -179,6 +179,21 @@ START_TEST(complete_success_may_say_it_in_many_ways)
 }
 END_TEST
 
+START_TEST(an_html_page_is_no_success)
+{
+    begin(EXPORTER());
+    backend.answers[0] =
+        (struct backend_answer){200, "Text/HTML; charset=utf-8", VIEW("<h1>It works</h1>"), 0};
+    struct outcome outcome = send_spans();
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_int_eq(outcome.cause, CAUSE_UNAVAILABLE);
+    ck_assert_str_eq(outcome.text, "HTTP 200 with an HTML page; this is a web server, not a "
+                                   "receiver: check the endpoint");
+    ck_assert_int_eq(send_spans().verdict, VERDICT_OK);
+    end();
+}
+END_TEST
+
 START_TEST(statuses_are_retried_as_the_protocol_says)
 {
     static const struct {
@@ -395,7 +410,7 @@ SUITE_MAIN("otlp_http_exporter", protobuf_goes_as_it_is_in_every_compression, gz
            a_signals_own_endpoint_is_used_as_it_is_and_wins,
            a_signal_without_an_endpoint_is_refused_with_a_sentence,
            partial_success_is_counted_in_either_encoding, complete_success_may_say_it_in_many_ways,
-           statuses_are_retried_as_the_protocol_says,
+           an_html_page_is_no_success, statuses_are_retried_as_the_protocol_says,
            what_the_error_says_is_shown_whatever_it_is_written_in,
            the_senders_headers_go_on_unless_the_exporter_has_its_own,
            a_backend_that_has_moved_gets_the_spans, what_another_process_delivers_is_withheld,
