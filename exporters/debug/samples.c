@@ -55,8 +55,7 @@ static void add_sample(struct span_profiles *profiles, const struct pprof_stacks
     stack.samples = stated || stack.cpu_ns ? samples : 0;
     stack.count = pprof_stacks_read(stacks, sample, frames, STACK_DEPTH, &cut);
     for (size_t i = 0; i < stack.count; i++)
-        stack.names[i] =
-            stacks->pprof->strings[frames[i] < stacks->pprof->string_count ? frames[i] : 0];
+        stack.names[i] = pprof_stacks_text(stacks, frames[i]);
     span_profiles_count(profiles, &stack);
 }
 

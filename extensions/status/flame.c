@@ -279,7 +279,7 @@ struct pprof_adding {
     struct flame *flame;
     struct pprof pprof;
     struct pprof_stacks stacks;
-    uint32_t *names; /* index into flame->names by string index; 0: not looked up yet */
+    uint32_t *names; /* index into flame->names by name of a frame; 0: not looked up yet */
     char types[PPROF_MAX_TYPES][FLAME_TYPE_SIZE];
     int value; /* column; -1: none */
     struct pprof_count samples;
@@ -325,16 +325,14 @@ static void choose_column(struct pprof_adding *adding)
     flame->end = flame->end > end ? flame->end : end;
 }
 
-static uint32_t name_of(struct pprof_adding *adding, uint32_t string)
+static uint32_t name_of(struct pprof_adding *adding, uint32_t frame)
 {
-    if (string >= adding->pprof.string_count)
-        string = 0;
-    if (!adding->names[string]) {
-        struct view text = adding->pprof.strings[string];
-        adding->names[string] =
+    if (!adding->names[frame]) {
+        struct view text = pprof_stacks_text(&adding->stacks, frame);
+        adding->names[frame] =
             names_put(&adding->flame->names, text.size ? text : VIEW("(unknown)"));
     }
-    return adding->names[string];
+    return adding->names[frame];
 }
 
 static void add_sample(struct pprof_adding *adding, const struct pprof_sample *sample)
@@ -461,9 +459,12 @@ void flame_add_pprof(struct flame *flame, const struct flame_source *source)
         flame->truncated = true;
     } else if (is_in_time(flame, &adding.pprof, source->arrived) &&
                (!filter->ids || has_ids(&adding.pprof))) {
-        adding.names = arena_array(&arena, adding.pprof.string_count + 1, sizeof *adding.names);
         name_types(&adding, source, &arena);
-        bool open = adding.names && pprof_stacks_open(&adding.stacks, &adding.pprof, &arena);
+        bool open = pprof_stacks_open(&adding.stacks, &adding.pprof, &arena);
+        if (open)
+            adding.names =
+                arena_array(&arena, pprof_stacks_names(&adding.stacks) + 1, sizeof *adding.names);
+        open = open && adding.names;
         flame->truncated |= !open;
         if (open)
             add_samples(&adding, source);

@@ -26,6 +26,7 @@ struct correlation_config {
     struct key_map remap;
     int trace_id;
     int profile_time;
+    bool symbolizer;
 };
 
 #endif

@@ -56,6 +56,9 @@ static const struct key keys[] = {
                "trace_id labels of samples; strip them for Pyroscope servers before 2.1"),
     KEY_CHOICE(struct correlation_config, profile_time, "profile_time", "auto", profile_time_words,
                "auto: the time of a pprof of 30 to 120 s is set to the middle of its window"),
+    KEY_BOOL(struct correlation_config, symbolizer, "symbolizer", "false",
+             "samples without symbols count too: for a Pyroscope server with -symbolizer.enabled, "
+             "or without a server"),
     KEY_END,
 };
 

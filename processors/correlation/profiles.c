@@ -33,6 +33,15 @@ static unsigned kinds_read(const struct correlation *self)
     return wanted ? kinds_linked(self) : 0;
 }
 
+static struct upload_reading reading_of(const struct correlation *self)
+{
+    return (struct upload_reading){
+        .kinds = kinds_read(self),
+        .symbolizes = self->config.symbolizer,
+        .now = clock_wall(self->env->clock),
+    };
+}
+
 /* An upload that is being noted. Its ids are read in chunks, and the lock is released in
  * between. */
 struct noting {
@@ -159,6 +168,7 @@ static void note_read(struct noting *noting)
     const struct upload *upload = noting->upload;
     struct service *service = noting->context.service;
     service->from_go |= upload->from_go;
+    service->unsymbolized |= upload->unsymbolized;
     if (is_confirming(&noting->context, upload->window.kind))
         note_confirming(noting);
     else
@@ -363,8 +373,8 @@ static enum verdict consume_pprof(struct correlation *self, struct batch *batch,
     struct series *series = batch->series ? series_ref(batch->series) : NULL;
     if (series && !(series = remap_series(&self->remap, series)))
         return VERDICT_RETRY;
-    struct upload *upload = uploads_of_pprof(batch, series, &pprof, kinds_read(self),
-                                             clock_wall(self->env->clock), arena);
+    struct upload_reading reading = reading_of(self);
+    struct upload *upload = uploads_of_pprof(batch, series, &pprof, &reading, arena);
     enum verdict verdict = push_pprof(self, batch, series, &pprof, upload, arena, next);
     if (verdict == VERDICT_OK)
         note_all(self, batch, upload);
@@ -376,8 +386,8 @@ static enum verdict consume_otlp(struct correlation *self, struct batch *batch, 
                                  struct outlet *next)
 {
     struct upload *uploads = NULL;
-    uploads_of_otlp(buffer_view(batch->payload), kinds_read(self), clock_wall(self->env->clock),
-                    arena, &uploads);
+    struct upload_reading reading = reading_of(self);
+    uploads_of_otlp(buffer_view(batch->payload), &reading, arena, &uploads);
     enum verdict verdict =
         batch->ids_only ? VERDICT_OK : remap_only_consume(&self->profile_remap, batch, next);
     if (verdict == VERDICT_OK) {

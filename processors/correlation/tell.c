@@ -39,6 +39,35 @@ static const struct watch_reason reasons[REASON_COUNT] = {
     [REASON_SHUTDOWN] = {"shutdown", "The process stopped before it could be judged.", NULL},
 };
 
+#define UNSYMBOLIZED                                                                               \
+    " Samples of its service without symbols do not count: a Pyroscope server shows none of "      \
+    "them, "                                                                                       \
+    "unless it symbolizes."
+#define UNSYMBOLIZED_FIX                                                                           \
+    "Set symbolizer: true of the correlation processor if the server runs with "                   \
+    "-symbolizer.enabled, or if there is none. Otherwise have the profiler resolve symbols."
+
+/* The same of a service of which samples without symbols name spans. */
+static const struct watch_reason unsymbolized[REASON_COUNT] = {
+    [REASON_NO_SAMPLE] = {"no_sample",
+                          "The profiles of its time have arrived, and no sample that counts names "
+                          "it." UNSYMBOLIZED,
+                          UNSYMBOLIZED_FIX},
+    [REASON_HOLD_RAN_OUT] = {"hold_ran_out",
+                             "It waited as long as a profile of its time may take, and no sample "
+                             "that counts and names it came." UNSYMBOLIZED,
+                             UNSYMBOLIZED_FIX},
+    [REASON_NO_IDS] = {"no_ids", "No sample of its service that counts names a span." UNSYMBOLIZED,
+                       UNSYMBOLIZED_FIX},
+};
+
+static const struct watch_reason *reason_of(const struct context *context, enum judge_reason reason)
+{
+    bool is_unsymbolized =
+        context->service && context->service->unsymbolized && unsymbolized[reason].word;
+    return is_unsymbolized ? &unsymbolized[reason] : &reasons[reason];
+}
+
 /* A local time as wall time. */
 static uint64_t wall_of(struct judge_now now, uint64_t local)
 {
@@ -64,7 +93,7 @@ void tell_decision(const struct context *context, const struct candidate *candid
         .action = linked                                   ? WATCH_LINKED
                   : decision->edit.action == ACTION_UNLINK ? WATCH_NOT_LINKED
                                                            : WATCH_AS_CAME,
-        .reason = linked ? NULL : &reasons[decision->reason],
+        .reason = linked ? NULL : reason_of(context, decision->reason),
         .ended = wall_of(context->now, candidate->ended),
         .arrived = wall_of(context->now, candidate->arrived),
         .decided = context->now.wall,

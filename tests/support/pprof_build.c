@@ -200,10 +200,12 @@ static uint64_t location_of(struct pprof_build *build, const char *name)
     add_int(&line, 2, build->line ? build->line : 10 + id);
     message = empty_bytes();
     add_int(&message, 1, id);
-    if (build->no_lines)
+    if (build->no_lines) {
         bytes_release(&line);
-    else
+        add_int(&message, 3, 4096 * id);
+    } else {
         move(&message, 4, &line);
+    }
     move(&build->location_fields, 4, &message);
     return id;
 }

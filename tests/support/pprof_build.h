@@ -15,7 +15,8 @@ void pprof_build_free(struct pprof_build *build);
 /* Whether repeated numbers are packed; initially yes. Affects samples begun later. */
 void pprof_build_packed(struct pprof_build *build, bool packed);
 
-/* Whether locations have lines, unlike those of native code without symbols; initially yes. Affects
+/* Whether locations have lines; without, they have an address, as those of native code without
+ * symbols, which is 0x1000 for the first function, 0x2000 for the second. Initially yes. Affects
  * functions first used later. */
 void pprof_build_lines(struct pprof_build *build, bool lines);
 

@@ -17,7 +17,8 @@ enum {
 };
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, KEY_VALUE_KEY_STRINDEX = 3 };
 enum { ANY_STRING = 1, ANY_STRINDEX = 8 };
-enum { LINK_SPAN_ID = 2, STACK_LOCATIONS = 1, LOCATION_LINES = 3 };
+enum { LINK_SPAN_ID = 2, STACK_LOCATIONS = 1, LINE_FUNCTION = 1 };
+enum { LOCATION_ADDRESS = 2, LOCATION_LINES = 3 };
 enum { RESOURCE = 1, RESOURCE_ATTRIBUTES = 1 };
 
 static struct view otlp_profiles_entry_of(const struct otlp_dictionary *dictionary,
@@ -119,34 +120,57 @@ static uint64_t add_numbers(const struct proto_field *field, uint64_t *sum)
     return count;
 }
 
-static bool has_line(const struct otlp_dictionary *dictionary, uint64_t location)
+static enum otlp_frames frame_of(const struct otlp_dictionary *dictionary, uint64_t location)
 {
-    struct proto_field line;
-    return proto_find(otlp_profiles_entry_of(dictionary, OTLP_TABLE_LOCATION, location),
-                      LOCATION_LINES, WIRE_LEN, &line);
+    struct proto_scan scan =
+        proto_scan_begin(otlp_profiles_entry_of(dictionary, OTLP_TABLE_LOCATION, location));
+    struct proto_field field, function;
+    enum otlp_frames frames = OTLP_FRAMES_NONE;
+    while (proto_scan_next(&scan, &field)) {
+        if (field.number == LOCATION_LINES &&
+            proto_find(field.bytes, LINE_FUNCTION, WIRE_VARINT, &function) && function.value)
+            return OTLP_FRAMES_NAMED;
+        if (field.number == LOCATION_ADDRESS && field.value)
+            frames = OTLP_FRAMES_ADDRESSES;
+    }
+    return frames;
 }
 
-static bool any_line(const struct otlp_dictionary *dictionary, const struct proto_field *field)
+/* Adds a location of a stack. False: the server drops the sample. */
+static bool add_location(const struct otlp_dictionary *dictionary, uint64_t location,
+                         enum otlp_frames *frames)
+{
+    if (!location)
+        return true; /* not set */
+    enum otlp_frames frame = frame_of(dictionary, location);
+    if (frame > *frames)
+        *frames = frame;
+    return frame != OTLP_FRAMES_NONE;
+}
+
+static bool add_locations(const struct otlp_dictionary *dictionary, const struct proto_field *field,
+                          enum otlp_frames *frames)
 {
     const uint8_t *at = field->bytes.data, *end = at + field->bytes.size;
     uint64_t location;
     if (field->type == WIRE_VARINT)
-        return has_line(dictionary, field->value);
+        return add_location(dictionary, field->value, frames);
     while (at < end && (at = proto_varint(at, end, &location)))
-        if (has_line(dictionary, location))
-            return true;
-    return false;
+        if (!add_location(dictionary, location, frames))
+            return false;
+    return true;
 }
 
-static bool is_drawn(const struct otlp_dictionary *dictionary, uint64_t stack)
+static enum otlp_frames frames_of(const struct otlp_dictionary *dictionary, uint64_t stack)
 {
     struct proto_scan scan =
         proto_scan_begin(otlp_profiles_entry_of(dictionary, OTLP_TABLE_STACK, stack));
     struct proto_field field;
+    enum otlp_frames frames = OTLP_FRAMES_NONE;
     while (proto_scan_next(&scan, &field))
-        if (field.number == STACK_LOCATIONS && any_line(dictionary, &field))
-            return true;
-    return false;
+        if (field.number == STACK_LOCATIONS && !add_locations(dictionary, &field, &frames))
+            return OTLP_FRAMES_NONE;
+    return frames;
 }
 
 static struct view span_id_of_link(const struct otlp_dictionary *dictionary, uint64_t link)
@@ -195,7 +219,7 @@ static void otlp_profiles_read_sample(const struct otlp_dictionary *dictionary, 
             stamps += field.type == WIRE_LEN ? field.bytes.size / 8 : 1;
     }
     sample->span_id_bytes = span_id_of_link(dictionary, link);
-    sample->drawn = is_drawn(dictionary, stack);
+    sample->frames = frames_of(dictionary, stack);
     sample->value_sum = (int64_t)(values ? sum : stamps);
     sample->count = stamps ? stamps : values;
 }

@@ -38,12 +38,19 @@ struct otlp_profile {
     uint32_t sample_count;
 };
 
+/* What a Pyroscope server shows of a sample (lib/wire/pprof/pprof_frames.h). */
+enum otlp_frames {
+    OTLP_FRAMES_NONE,      /* nothing */
+    OTLP_FRAMES_ADDRESSES, /* if it symbolizes: no frame has a function, some have an address */
+    OTLP_FRAMES_NAMED
+};
+
 struct otlp_profile_sample {
     struct view span_id_bytes; /* 8 bytes from the link; empty: none, or all zero */
     struct view span_id_text;  /* the string attribute span_id or profile_id; data NULL: none */
     int64_t value_sum;         /* sum of the values; without values, the number of timestamps */
     uint64_t count;            /* number of timestamps, else of values */
-    bool drawn; /* any frame exists and has a line: Pyroscope draws no other samples */
+    enum otlp_frames frames;
 };
 
 /* Indexes the dictionary of a checked request; the request is borrowed, the index is in the arena

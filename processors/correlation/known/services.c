@@ -172,7 +172,7 @@ static void start_anew(struct services *services, struct service *service, uint6
     service->first_seen = mono;
     service->first_candidate = 0;
     service->unread = service->wide = service->named = false;
-    service->from_go = service->from_node = false;
+    service->from_go = service->from_node = service->unsymbolized = false;
     service->nameless = 0;
     service->skew = 0;
     memset(service->others, 0, sizeof service->others);

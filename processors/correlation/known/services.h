@@ -39,6 +39,7 @@ struct service {
     bool unread;              /* ever; service_is_unread for "within remember" */
     const char *unread_why;   /* why the last such profile could not be read */
     bool from_go;             /* pyroscope-go uploads for it */
+    bool unsymbolized;        /* samples named spans and did not count: no frame had symbols */
     bool from_node;           /* its spans come from OpenTelemetry for Node.js */
     bool named;               /* a sample of a confirming kind had a span id */
     bool wide;                /* spans that are not local roots have samples too ... */

@@ -135,8 +135,12 @@ static struct columns columns_of(const struct pprof *pprof, enum kind kind)
     return columns;
 }
 
+/* A server drops a sample of which any value is negative. */
 static bool counts(const struct pprof_sample *sample, const struct columns *columns)
 {
+    for (size_t i = 0; i < sample->value_count; i++)
+        if (sample->values[i] < 0)
+            return false;
     if (columns->decides >= 0)
         return sample->values[columns->decides] > 0;
     for (size_t i = 0; i < sample->value_count; i++)
@@ -145,7 +149,8 @@ static bool counts(const struct pprof_sample *sample, const struct columns *colu
     return false;
 }
 
-static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof, struct arena *arena)
+static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof, bool symbolizes,
+                             struct arena *arena)
 {
     unsigned keys = 1u << PPROF_KEY_SPAN_ID | 1u << PPROF_KEY_PROFILE_ID;
     struct columns columns = columns_of(pprof, upload->window.kind);
@@ -155,14 +160,18 @@ static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof, s
         return true;
     struct pprof_frames frames;
     if (!upload_make_rows(upload, pprof->sample_count, columns.wall >= 0, arena) ||
-        !pprof_frames_open(&frames, pprof, arena))
+        !pprof_frames_open(&frames, pprof, symbolizes, arena))
         return false;
     struct proto_scan scan = pprof_samples(pprof);
     struct pprof_sample sample;
     uint64_t id;
     while (pprof_next_sample(pprof, &scan, &sample)) {
         if (!sample.span_id.data || !span_id_parse(sample.span_id, &id) ||
-            !counts(&sample, &columns) || !pprof_frames_any(&frames, &sample))
+            !counts(&sample, &columns))
+            continue;
+        enum pprof_shown shown = pprof_frames_shown(&frames, &sample);
+        upload->unsymbolized |= shown == PPROF_UNSYMBOLIZED;
+        if (shown != PPROF_SHOWN)
             continue;
         if (upload->wall_ns)
             upload->wall_ns[upload->count] = positive(sample.values[columns.wall]);
@@ -197,7 +206,7 @@ static bool is_from_go(const struct series *series, const struct profile_origin 
 }
 
 struct upload *uploads_of_pprof(const struct batch *batch, const struct series *series,
-                                const struct pprof *pprof, unsigned kinds, uint64_t now,
+                                const struct pprof *pprof, const struct upload_reading *reading,
                                 struct arena *arena)
 {
     const struct profile_origin *origin = batch->profile;
@@ -219,10 +228,11 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
     upload->service = service_of(series, by_ingest);
     upload->from_go = is_from_go(series, origin);
     upload->window.kind = kind_parse(name);
-    upload_set_window(&upload->window, &stated, now);
-    upload->middle = middle_of(&stated, upload->window.length, now);
+    upload_set_window(&upload->window, &stated, reading->now);
+    upload->middle = middle_of(&stated, upload->window.length, reading->now);
     upload->has_samples = pprof->sample_count > 0;
-    if (kinds & KIND_BIT(upload->window.kind) && !uploads_read_ids(upload, pprof, arena))
+    if (reading->kinds & KIND_BIT(upload->window.kind) &&
+        !uploads_read_ids(upload, pprof, reading->symbolizes, arena))
         return NULL;
     upload->window.labels = labels_of(series);
     upload->window.content = upload_content(upload, &stated, pprof->sample_count);
@@ -269,7 +279,7 @@ static bool otlp_id(const struct otlp_profile_sample *sample, uint64_t *id)
 }
 
 static bool read_otlp_ids(struct upload *upload, const struct otlp_dictionary *dictionary,
-                          const struct otlp_profile *profile, struct arena *arena)
+                          const struct otlp_profile *profile, bool symbolizes, struct arena *arena)
 {
     uint64_t cpu_unit = otlp_unit_of(profile, cpu), wall_unit = otlp_unit_of(profile, VIEW("wall"));
     bool counted = view_eq(profile->type, samples);
@@ -281,8 +291,12 @@ static bool read_otlp_ids(struct upload *upload, const struct otlp_dictionary *d
     uint64_t id;
     while (otlp_profile_next_sample(dictionary, profile, &scan, &sample)) {
         uint64_t value = positive(sample.value_sum);
-        if (!sample.drawn || !value || !otlp_id(&sample, &id))
+        if (sample.frames == OTLP_FRAMES_NONE || !value || !otlp_id(&sample, &id))
             continue;
+        if (sample.frames == OTLP_FRAMES_ADDRESSES && !symbolizes) {
+            upload->unsymbolized = true;
+            continue;
+        }
         if (upload->wall_ns)
             upload->wall_ns[upload->count] = upload_product(value, wall_unit);
         upload->ids[upload->count++] =
@@ -307,8 +321,8 @@ static uint64_t resource_hash(struct view entry)
 }
 
 static struct upload *upload_of_otlp(const struct otlp_dictionary *dictionary,
-                                     const struct otlp_walk *walk, unsigned kinds, uint64_t now,
-                                     struct arena *arena)
+                                     const struct otlp_walk *walk,
+                                     const struct upload_reading *reading, struct arena *arena)
 {
     struct otlp_profile profile;
     struct upload *upload = arena_alloc(arena, sizeof *upload);
@@ -318,10 +332,10 @@ static struct upload *upload_of_otlp(const struct otlp_dictionary *dictionary,
     upload->service = otlp_service(dictionary, walk->resource_entry.bytes);
     upload->window.kind = kind_of_otlp(&profile);
     struct stated stated = {.time = profile.time_ns, .duration = profile.duration_ns};
-    upload_set_window(&upload->window, &stated, now);
+    upload_set_window(&upload->window, &stated, reading->now);
     upload->has_samples = profile.sample_count > 0;
-    if (kinds & KIND_BIT(upload->window.kind) &&
-        !read_otlp_ids(upload, dictionary, &profile, arena))
+    if (reading->kinds & KIND_BIT(upload->window.kind) &&
+        !read_otlp_ids(upload, dictionary, &profile, reading->symbolizes, arena))
         return NULL;
     upload->window.labels = resource_hash(walk->resource_entry.bytes);
     upload->window.content = upload_content(upload, &stated, profile.sample_count);
@@ -341,7 +355,7 @@ static struct upload *unread_otlp(const struct otlp_walk *walk, const char *reas
     return upload;
 }
 
-bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct arena *arena,
+bool uploads_of_otlp(struct view request, const struct upload_reading *reading, struct arena *arena,
                      struct upload **uploads)
 {
     struct otlp_dictionary dictionary;
@@ -353,7 +367,7 @@ bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct a
     for (; step != OTLP_END; step = otlp_walk_next(&walk)) {
         if (step != OTLP_ITEM)
             continue;
-        *uploads = readable ? upload_of_otlp(&dictionary, &walk, kinds, now, arena)
+        *uploads = readable ? upload_of_otlp(&dictionary, &walk, reading, arena)
                             : unread_otlp(&walk, reason, arena);
         if (!*uploads)
             return false;

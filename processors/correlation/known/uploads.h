@@ -29,6 +29,7 @@ struct upload {
     const char *unread; /* why its span ids cannot be read, static; nothing else is then known;
                            NULL: read */
     bool from_go;       /* pyroscope-go sent it */
+    bool unsymbolized;  /* samples with ids do not count, since no frame of theirs has symbols */
     bool has_samples;   /* with or without ids */
     struct window window;
     /* Wall; the middle of a pprof's window. 0: unknown, not in the past, or already its time. */
@@ -39,10 +40,16 @@ struct upload {
     bool times_cpu;    /* it measures CPU time */
 };
 
-/* Reads a pprof. series: remapped. kinds: those whose ids are wanted. now: wall. NULL: no
- * memory. */
+/* How profiles are read. */
+struct upload_reading {
+    unsigned kinds;  /* whose ids are wanted */
+    bool symbolizes; /* samples of which no frame has symbols count */
+    uint64_t now;    /* wall */
+};
+
+/* Reads a pprof. series: remapped. NULL: no memory. */
 struct upload *uploads_of_pprof(const struct batch *batch, const struct series *series,
-                                const struct pprof *pprof, unsigned kinds, uint64_t now,
+                                const struct pprof *pprof, const struct upload_reading *reading,
                                 struct arena *arena);
 
 /* The same for a profile that could not be read for lack of memory. */
@@ -51,7 +58,7 @@ struct upload *uploads_of_unread(const struct batch *batch, const struct series 
 
 /* Reads an OTLP request into a list, NULL if empty; all are unread if the request is in an older
  * layout. False: no memory. */
-bool uploads_of_otlp(struct view request, unsigned kinds, uint64_t now, struct arena *arena,
+bool uploads_of_otlp(struct view request, const struct upload_reading *reading, struct arena *arena,
                      struct upload **uploads);
 
 /* Reads a body for /ingest, whose service is in the query. JFR gives a list with one upload a kind;

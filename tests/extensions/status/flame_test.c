@@ -313,6 +313,34 @@ START_TEST(a_deep_stack_is_cut_at_its_leaf)
 }
 END_TEST
 
+START_TEST(frames_without_symbols_are_drawn)
+{
+    const struct flame_filter filter = {
+        .ids = (const uint64_t[]){ID_A}, .id_count = 1, .type = "", .to = UINT64_MAX};
+    struct pprof_build *build = pprof_build_new();
+    struct flame flame;
+    struct bytes out;
+    pprof_build_lines(build, false);
+    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_sample(build, (const int64_t[]){30}, (const char *const[]){"a", "b", NULL});
+    pprof_build_label(build, "span_id", id_a);
+    pprof_build_lines(build, true);
+    pprof_build_sample(build, (const int64_t[]){10}, (const char *const[]){"a", "main", NULL});
+    pprof_build_label(build, "span_id", id_a);
+    struct bytes raw = pprof_build_raw(build);
+    flame_init(&flame, &filter, NULL);
+    flame_add_pprof(&flame, &(struct flame_source){.raw = bytes_view(&raw), .arrived = 7});
+    flame_finish(&flame);
+    ck_assert_int_eq(flame_total(&flame, 0), 40);
+    ck_assert_str_eq(folded(&flame, &out),
+                     "unknown!0x2000;unknown!0x1000 30\nmain;unknown!0x1000 10\n");
+    bytes_release(&out);
+    flame_release(&flame);
+    bytes_release(&raw);
+    pprof_build_free(build);
+}
+END_TEST
+
 START_TEST(too_many_nodes_count_for_their_parents)
 {
     struct budget budget;
@@ -431,5 +459,5 @@ SUITE_MAIN("status flame", a_span_has_the_samples_that_name_it,
            a_service_has_all_and_another_type_where_it_is_asked_for, names_are_text_in_every_format,
            its_svg_has_a_rectangle_for_each_frame_below_its_caller, its_pprof_has_the_same_totals,
            a_deep_stack_is_cut_at_its_leaf, too_many_nodes_count_for_their_parents,
-           a_state_is_drawn_as_each_series_had_it_last, text_formats_are_drawn,
-           broken_nodes_are_cut)
+           a_state_is_drawn_as_each_series_had_it_last, frames_without_symbols_are_drawn,
+           text_formats_are_drawn, broken_nodes_are_cut)

@@ -9,10 +9,10 @@ static struct batch *went_on(struct rig *rig)
     return rig->profiles.batches[0];
 }
 
-static bool confirms(const struct rig_profile *profile)
+static bool confirms_with(const char *config, const struct rig_profile *profile)
 {
     struct rig rig;
-    rig_open(&rig, "{}");
+    rig_open(&rig, config);
     rig_advance(&rig, 20 * S);
     rig_push(&rig, profile);
     rig_root(&rig, 1, 0, S);
@@ -20,6 +20,21 @@ static bool confirms(const struct rig_profile *profile)
     rig_close(&rig);
     return linked;
 }
+
+static bool confirms(const struct rig_profile *profile)
+{
+    return confirms_with("{}", profile);
+}
+
+START_TEST(samples_without_symbols_count_where_the_server_symbolizes)
+{
+    const struct rig_profile addresses = {.ids = {1}, .no_lines = true};
+    ck_assert(!confirms_with("{}", &addresses));
+    ck_assert(confirms_with("{symbolizer: true}", &addresses));
+    ck_assert(
+        !confirms_with("{symbolizer: true}", &(struct rig_profile){.ids = {1}, .no_frames = true}));
+}
+END_TEST
 
 START_TEST(only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count)
 {
@@ -661,7 +676,8 @@ START_TEST(metrics_and_logs_are_remapped_and_pass)
 END_TEST
 
 SUITE_MAIN(
-    "correlation profiles", only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count,
+    "correlation profiles", samples_without_symbols_count_where_the_server_symbolizes,
+    only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count,
     wall_stops_confirming_once_the_service_sends_cpu, confirm_by_names_the_kinds,
     a_profile_whose_window_ended_before_the_span_did_confirms_it,
     a_heap_profile_does_not_stand_for_the_cpu_window, a_window_ends_no_later_than_until,

@@ -52,7 +52,7 @@ static bool stacks_of(const struct opened *opened, size_t max, char *out, size_t
         ck_assert_uint_le(count, max);
         used += (size_t)snprintf(out + used, size - used, "%s", first ? "" : ";");
         for (size_t i = 0; i < count; i++) {
-            struct view name = pprof_string(&opened->pprof, names[i]);
+            struct view name = pprof_stacks_text(&opened->stacks, names[i]);
             used +=
                 (size_t)snprintf(out + used, size - used, "%s%.*s", i ? "," : "", VIEW_ARG(name));
         }
@@ -97,18 +97,76 @@ START_TEST(a_stack_that_is_too_deep_keeps_its_root)
 }
 END_TEST
 
-START_TEST(a_location_without_lines_has_no_frame)
+/* What the stack of location 1, which has an address but no line, and then of 2, which has a line,
+ * is named with these fields of location 1 and these mappings. */
+static void names_of(struct view location, struct view mappings, char *out, size_t size)
 {
-    struct pprof_build *build = begin();
-    struct opened opened;
+    struct opened opened = {0};
+    struct proto_fault fault;
+    struct view raw =
+        PB_JOIN(PB_MESSAGE(1, pb_varint(1, 1), pb_varint(2, 2)),
+                PB_MESSAGE(2, PB_MESSAGE(1, PB_RAW(1, 2)), pb_varint(2, 1)), mappings,
+                PB_MESSAGE(4, pb_varint(1, 1), location),
+                PB_MESSAGE(4, pb_varint(1, 2), PB_MESSAGE(4, pb_varint(1, 1))),
+                PB_MESSAGE(5, pb_varint(1, 1), pb_varint(2, 3)), PB_TEXT(6, ""), PB_TEXT(6, "cpu"),
+                PB_TEXT(6, "nanoseconds"), PB_TEXT(6, "main"), PB_TEXT(6, "/usr/lib/libc.so.6"),
+                PB_TEXT(6, "[kernel.kallsyms]"), PB_TEXT(6, "/"));
+    arena_init(&opened.arena, 1 << 20);
+    ck_assert_msg(pprof_open(&opened.pprof, raw, &opened.arena, &fault), "%s", fault.reason);
+    ck_assert(pprof_stacks_open(&opened.stacks, &opened.pprof, &opened.arena));
+    ck_assert(!stacks_of(&opened, MAX, out, size));
+    arena_release(&opened.arena);
+}
+
+START_TEST(a_frame_without_symbols_is_named_by_its_address)
+{
+    struct view address = pb_varint(3, 0x401a2b);
+    struct view at = PB_JOIN(pb_varint(2, 7), address);
     char text[256];
-    pprof_build_sample(build, (const int64_t[]){1}, (const char *const[]){"main", NULL});
-    pprof_build_lines(build, false);
-    pprof_build_sample(build, (const int64_t[]){1}, (const char *const[]){"native", "main", NULL});
-    open_raw(&opened, build);
+    names_of(at, PB_MESSAGE(3, pb_varint(1, 7), pb_varint(5, 4)), text, sizeof text);
+    ck_assert_str_eq(text, "libc.so.6!0x401a2b,main");
+    names_of(at, PB_MESSAGE(3, pb_varint(1, 7), pb_varint(5, 5)), text, sizeof text);
+    ck_assert_str_eq(text, "[kernel.kallsyms]!0x401a2b,main");
+    names_of(at, PB_MESSAGE(3, pb_varint(1, 7)), text, sizeof text);
+    ck_assert_str_eq(text, "unknown!0x401a2b,main");
+    names_of(at, PB_MESSAGE(3, pb_varint(1, 7), pb_varint(5, 6)), text, sizeof text);
+    ck_assert_str_eq(text, "unknown!0x401a2b,main");
+    names_of(address, VIEW(""), text, sizeof text);
+    ck_assert_str_eq(text, "unknown!0x401a2b,main");
+    names_of(pb_varint(3, UINT64_MAX), VIEW(""), text, sizeof text);
+    ck_assert_str_eq(text, "unknown!0xffffffffffffffff,main");
+}
+END_TEST
+
+START_TEST(a_location_with_neither_line_nor_address_has_no_frame)
+{
+    char text[256];
+    names_of(VIEW(""), VIEW(""), text, sizeof text);
+    ck_assert_str_eq(text, "main");
+}
+END_TEST
+
+START_TEST(of_a_long_file_name_the_beginning_is_shown)
+{
+    static char path[600];
+    char text[512];
+    struct opened opened = {0};
+    struct proto_fault fault;
+    /* A character of two bytes lies across the limit of 255. */
+    memset(path, 'a', sizeof path - 1);
+    memcpy(path + 254, "\xc3\xa9", 2);
+    struct view raw =
+        PB_JOIN(PB_MESSAGE(1, pb_varint(1, 1)), PB_MESSAGE(2, pb_varint(1, 1), pb_varint(2, 1)),
+                PB_MESSAGE(3, pb_varint(1, 1), pb_varint(5, 2)),
+                PB_MESSAGE(4, pb_varint(1, 1), pb_varint(2, 1), pb_varint(3, 16)), PB_TEXT(6, ""),
+                PB_TEXT(6, "cpu"), PB_MESSAGE(6, view_of(path)));
+    arena_init(&opened.arena, 1 << 20);
+    ck_assert_msg(pprof_open(&opened.pprof, raw, &opened.arena, &fault), "%s", fault.reason);
+    ck_assert(pprof_stacks_open(&opened.stacks, &opened.pprof, &opened.arena));
     ck_assert(!stacks_of(&opened, MAX, text, sizeof text));
-    ck_assert_str_eq(text, "main;main");
-    release(&opened);
+    ck_assert_uint_eq(strlen(text), 254 + strlen("!0x10"));
+    ck_assert_str_eq(text + 254, "!0x10");
+    arena_release(&opened.arena);
 }
 END_TEST
 
@@ -127,4 +185,6 @@ START_TEST(without_memory_it_is_not_opened)
 END_TEST
 
 SUITE_MAIN("pprof_stacks", stacks_begin_with_the_leaf, a_stack_that_is_too_deep_keeps_its_root,
-           a_location_without_lines_has_no_frame, without_memory_it_is_not_opened)
+           a_frame_without_symbols_is_named_by_its_address,
+           a_location_with_neither_line_nor_address_has_no_frame,
+           of_a_long_file_name_the_beginning_is_shown, without_memory_it_is_not_opened)

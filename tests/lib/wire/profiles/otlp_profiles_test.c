@@ -15,19 +15,22 @@ static struct otlp_dictionary dictionary;
 static struct view dictionary_field(void)
 {
     struct view zero = PB_EMPTY(3);
-    return PB_MESSAGE(2, PB_EMPTY(1), PB_EMPTY(2), PB_MESSAGE(2, PB_MESSAGE(3, pb_varint(1, 1))),
-                      PB_MESSAGE(2, pb_varint(1, 0)), zero, PB_MESSAGE(3, pb_varint(1, 1)),
-                      PB_EMPTY(4), PB_MESSAGE(4, pb_fill(1, 16, 0xa1), PB_MESSAGE(2, SPAN_ID)),
-                      PB_MESSAGE(4, pb_fill(1, 16, 0xa1), pb_fill(2, 8, 0)), STRING_TABLE(""),
-                      STRING_TABLE("cpu"), STRING_TABLE("nanoseconds"), STRING_TABLE("span_id"),
-                      STRING_TABLE("00f067aa0ba902b7"), STRING_TABLE("service.name"),
-                      STRING_TABLE("ride"), PB_EMPTY(6),
-                      PB_MESSAGE(6, pb_varint(1, 3), PB_MESSAGE(2, PB_TEXT(1, "inline"))),
-                      PB_MESSAGE(6, pb_varint(1, 3), PB_MESSAGE(2, pb_varint(8, 4))),
-                      PB_MESSAGE(6, pb_varint(1, 5), PB_MESSAGE(2, PB_TEXT(1, "x"))),
-                      PB_MESSAGE(6, pb_varint(1, 3), PB_MESSAGE(2, pb_varint(3, 4))), PB_EMPTY(7),
-                      PB_MESSAGE(7, PACKED(1, 1, 2, 1)),
-                      PB_MESSAGE(7, pb_varint(1, 1), pb_varint(1, 2)), PB_MESSAGE(7, PACKED(1, 2)));
+    return PB_MESSAGE(
+        2, PB_EMPTY(1), PB_EMPTY(2), PB_MESSAGE(2, PB_MESSAGE(3, pb_varint(1, 1))),
+        PB_MESSAGE(2, pb_varint(2, 4096)),
+        PB_MESSAGE(2, PB_MESSAGE(3, pb_varint(2, 7)), pb_varint(2, 8192)),
+        PB_MESSAGE(2, pb_varint(1, 0)), zero, PB_MESSAGE(3, pb_varint(1, 1)), PB_EMPTY(4),
+        PB_MESSAGE(4, pb_fill(1, 16, 0xa1), PB_MESSAGE(2, SPAN_ID)),
+        PB_MESSAGE(4, pb_fill(1, 16, 0xa1), pb_fill(2, 8, 0)), STRING_TABLE(""),
+        STRING_TABLE("cpu"), STRING_TABLE("nanoseconds"), STRING_TABLE("span_id"),
+        STRING_TABLE("00f067aa0ba902b7"), STRING_TABLE("service.name"), STRING_TABLE("ride"),
+        PB_EMPTY(6), PB_MESSAGE(6, pb_varint(1, 3), PB_MESSAGE(2, PB_TEXT(1, "inline"))),
+        PB_MESSAGE(6, pb_varint(1, 3), PB_MESSAGE(2, pb_varint(8, 4))),
+        PB_MESSAGE(6, pb_varint(1, 5), PB_MESSAGE(2, PB_TEXT(1, "x"))),
+        PB_MESSAGE(6, pb_varint(1, 3), PB_MESSAGE(2, pb_varint(3, 4))), PB_EMPTY(7),
+        PB_MESSAGE(7, PACKED(1, 1, 2, 1)), PB_MESSAGE(7, pb_varint(1, 1), pb_varint(1, 2)),
+        PB_MESSAGE(7, PACKED(1, 4)), PB_MESSAGE(7, PACKED(1, 2)), PB_MESSAGE(7, PACKED(1, 2, 3)),
+        PB_MESSAGE(7, PACKED(1, 2, 1)), PB_MESSAGE(7, PACKED(1, 1, 4)));
 }
 
 /* A request with one profile of these fields. */
@@ -91,27 +94,37 @@ START_TEST(the_three_legal_shapes_of_a_sample)
     struct otlp_profile_sample sample = sample_of(PB_JOIN(pb_varint(1, 1), stamps));
     ck_assert_uint_eq(sample.count, 3);
     ck_assert_int_eq(sample.value_sum, 3);
-    ck_assert(sample.drawn);
+    ck_assert_int_eq(sample.frames, OTLP_FRAMES_NAMED);
     arena_release(&arena);
     sample = sample_of(PB_JOIN(pb_varint(1, 2), PACKED(4, 0x90, 0x4e)));
     ck_assert_uint_eq(sample.count, 1);
     ck_assert_int_eq(sample.value_sum, 10000);
-    ck_assert(sample.drawn);
+    ck_assert_int_eq(sample.frames, OTLP_FRAMES_NAMED);
     arena_release(&arena);
     sample = sample_of(PB_JOIN(PACKED(4, 5, 6, 7), stamps));
     ck_assert_uint_eq(sample.count, 3);
     ck_assert_int_eq(sample.value_sum, 18);
-    ck_assert(!sample.drawn);
+    ck_assert_int_eq(sample.frames, OTLP_FRAMES_NONE);
     arena_release(&arena);
 }
 END_TEST
 
-START_TEST(a_stack_without_any_line_is_not_drawn)
+START_TEST(a_stack_is_named_by_functions_or_addresses)
 {
-    struct otlp_profile_sample sample = sample_of(PB_JOIN(pb_varint(1, 3), PACKED(4, 5)));
-    ck_assert_int_eq(sample.value_sum, 5);
-    ck_assert(!sample.drawn);
-    arena_release(&arena);
+    /* Stacks: 4 and 5 of addresses alone, with a line of no function, 6 of an address and a
+     * function, 7 of a location with neither, and a function. */
+    static const enum otlp_frames frames[] = {
+        [4] = OTLP_FRAMES_ADDRESSES,
+        [5] = OTLP_FRAMES_ADDRESSES,
+        [6] = OTLP_FRAMES_NAMED,
+        [7] = OTLP_FRAMES_NONE,
+    };
+    for (unsigned stack = 4; stack < 8; stack++) {
+        struct otlp_profile_sample sample = sample_of(PB_JOIN(pb_varint(1, stack), PACKED(4, 5)));
+        ck_assert_int_eq(sample.value_sum, 5);
+        ck_assert_int_eq(sample.frames, frames[stack]);
+        arena_release(&arena);
+    }
 }
 END_TEST
 
@@ -174,5 +187,5 @@ START_TEST(a_resource_attribute_is_found_inline_and_by_reference)
 END_TEST
 
 SUITE_MAIN("otlp_profiles", a_profile_is_read, the_three_legal_shapes_of_a_sample,
-           a_stack_without_any_line_is_not_drawn, a_link_names_the_span,
+           a_stack_is_named_by_functions_or_addresses, a_link_names_the_span,
            an_attribute_names_the_span, a_resource_attribute_is_found_inline_and_by_reference)
