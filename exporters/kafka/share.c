@@ -40,31 +40,18 @@ static struct view first_label(const struct series *series, bool application)
     return (struct view){0};
 }
 
-/* The name without the profile type in which the text formats' names end. */
-static struct view without_type(struct view name, const char *query)
-{
-    char format[16] = "";
-    http_query_get(query, "format", format, sizeof format);
-    const uint8_t *dot = name.size ? memrchr(name.data, '.', name.size) : NULL;
-    if (!dot || strcmp(format, "jfr") == 0 || strcmp(format, "speedscope") == 0 ||
-        ingest_text_unknown_type(name).data)
-        return name;
-    return view_between(name.data, dot);
-}
-
 static struct view service_of_query(const char *query, struct arena *arena)
 {
     const char *reason;
     struct view service = {0};
+    char format[16] = "";
     char *name = arena_array_raw(arena, NAME_SIZE, 1);
     struct series *series = name && http_query_get(query, "name", name, NAME_SIZE)
                                 ? series_parse(view_of(name), &reason)
                                 : NULL;
     if (series) {
-        service = first_label(series, false);
-        if (!service.size)
-            service = without_type(series_get(series, VIEW("__name__")), query);
-        service = view_of(arena_text(arena, service));
+        http_query_get(query, "format", format, sizeof format);
+        service = view_of(arena_text(arena, ingest_text_service(series, format)));
     }
     series_unref(series);
     return service;

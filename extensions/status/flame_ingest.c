@@ -9,6 +9,7 @@
 #include "lib/wire/jfr/jfr_parts.h"
 #include "lib/wire/jfr/jfr_stacks.h"
 #include "lib/wire/otlp/otlp_span.h"
+#include "lib/wire/pprof/ingest_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,11 +127,11 @@ static void add_jfr(struct flame *flame, const char *query, const char *type, st
 }
 
 /* The hash of the application name's service, as Pyroscope determines it. */
-static uint64_t service_of(const char *name)
+static uint64_t service_of(const char *name, const char *format)
 {
     const char *reason;
     struct series *series = series_parse(view_of(name), &reason);
-    uint64_t service = left_out_service(series_service(series, true));
+    uint64_t service = series ? left_out_service(ingest_text_service(series, format)) : 0;
     series_unref(series);
     return service;
 }
@@ -143,7 +144,7 @@ void flame_add_ingest(struct flame *flame, const char *query, const char *conten
     http_query_get(query, "format", format, sizeof format);
     if (!http_query_get(query, "name", name, sizeof name))
         return;
-    uint64_t service = service_of(name);
+    uint64_t service = service_of(name, format);
     if (flame->filter.service && service != left_out_service(view_of(flame->filter.service)))
         return;
     flame_begin_profile(flame, left_out_service(view_of(name)), service, arrived);

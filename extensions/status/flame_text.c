@@ -2,13 +2,14 @@
  * Their stacks have no span ids. Source of trie and tree: Pyroscope 2.x, package og. */
 #include "extensions/status/flame_add.h"
 
+#include "lib/wire/pprof/ingest_text.h"
 #include "lib/wire/pprof/speedscope.h"
 #include "lib/wire/proto/proto_scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TYPE_CUT = 60, NODES_DEEPEST = 1024 };
+enum { NODES_DEEPEST = 1024 };
 
 #define CPU_TYPE  "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 #define WALL_TYPE "wall:wall:nanoseconds:wall:nanoseconds"
@@ -231,21 +232,15 @@ static void add_speedscope(struct text_adding *adding)
 
 /* ---- any ---- */
 
-/* Names the type by the application's suffix, and sets the unit. */
+/* Takes the type at the end of the application's name, and sets the unit. */
 static bool takes_type(struct text_adding *adding)
 {
-    char type[FLAME_TYPE_SIZE];
     const char *name = adding->text->application;
-    int size = (int)strcspn(name, "{"), dot = size;
-    while (dot > 0 && name[dot - 1] != '.')
-        dot--;
-    struct view suffix = {(const uint8_t *)name + dot, dot ? (size_t)(size - dot) : 0};
-    bool cpu = !suffix.size || view_eq(suffix, VIEW("cpu")), wall = view_eq(suffix, VIEW("wall"));
-    snprintf(type, sizeof type,
-             "%.*s:samples:count::", (int)(suffix.size < TYPE_CUT ? suffix.size : TYPE_CUT),
-             name + dot);
-    adding->unit = cpu || wall ? adding->text->period : 1;
-    return flame_takes(adding->flame, cpu ? CPU_TYPE : wall ? WALL_TYPE : type);
+    struct view application = {(const uint8_t *)name, strcspn(name, "{")};
+    bool timed;
+    const char *type = ingest_text_type(view_trim(application, VIEW_SPACE), &timed);
+    adding->unit = timed ? adding->text->period : 1;
+    return type && flame_takes(adding->flame, type);
 }
 
 static bool is_media(const struct flame_text *text, const char *type)

@@ -2,6 +2,7 @@
 
 #include "lib/wire/http/http_query.h"
 #include "lib/wire/otlp/otlp_span.h"
+#include "lib/wire/pprof/ingest_text.h"
 #include "lib/wire/pprof/pprof_count.h"
 #include "lib/wire/pprof/pprof_frames.h"
 #include "lib/wire/profiles/otlp_profiles.h"
@@ -385,14 +386,14 @@ static const char *name_of_query(const char *query, struct arena *arena)
 }
 
 /* Returns the service name that the server derives from it. data NULL: none, or no memory. */
-static struct view service_of_name(const char *name, struct arena *arena)
+static struct view service_of_name(const char *name, const char *format, struct arena *arena)
 {
     const char *reason;
     struct view service = {0};
     struct series *series = name ? series_parse(view_of(name), &reason) : NULL;
     if (!series)
         return service;
-    service = service_of(series, true);
+    service = ingest_text_service(series, format);
     service.data = (const uint8_t *)arena_text(arena, service);
     series_unref(series);
     return service;
@@ -411,13 +412,15 @@ struct upload *uploads_of_opaque(const struct batch *batch, unsigned kinds, uint
 {
     const char *query = batch->opaque->query ? batch->opaque->query : "";
     const char *why = "a format that is not read";
-    char format[8] = "";
+    char format[16] = "";
     struct upload *uploads = NULL;
     const char *name = name_of_query(query, arena);
-    struct view service = service_of_name(name, arena);
+    if (!http_query_get(query, "format", format, sizeof format))
+        *format = '\0';
+    struct view service = service_of_name(name, format, arena);
     if (!service.data)
         return NULL;
-    if (http_query_get(query, "format", format, sizeof format) && strcmp(format, "jfr") == 0)
+    if (strcmp(format, "jfr") == 0)
         uploads = uploads_of_jfr(batch, kinds, now, budget, arena, &why);
     if (!uploads)
         uploads = unread_opaque(why, arena);

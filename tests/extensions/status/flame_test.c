@@ -431,6 +431,30 @@ START_TEST(text_formats_are_drawn)
 }
 END_TEST
 
+START_TEST(a_text_is_of_the_service_without_the_type_in_its_name)
+{
+    static const struct {
+        const char *query, *service;
+        int64_t total;
+    } cases[] = {
+        {"name=a.cpu&sampleRate=100", "a", 30000000},
+        {"name=a.cpu&sampleRate=100", "a.cpu", 0},
+        {"name=a.itimer{service_name=b}&sampleRate=100", "b", 30000000},
+        {"name=a&format=folded", "a", 30000000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct flame_filter filter = {
+            .service = cases[i].service, .type = "", .to = UINT64_MAX};
+        struct flame flame;
+        flame_init(&flame, &filter, NULL);
+        flame_add_ingest(&flame, cases[i].query, NULL, VIEW("main;work 3\n"), 7);
+        flame_finish(&flame);
+        ck_assert_int_eq(flame_total(&flame, 0), cases[i].total);
+        flame_release(&flame);
+    }
+}
+END_TEST
+
 /* Cut anywhere, or endless: what was read stays, and the answer says that something is missing. */
 START_TEST(broken_nodes_are_cut)
 {
@@ -460,4 +484,5 @@ SUITE_MAIN("status flame", a_span_has_the_samples_that_name_it,
            its_svg_has_a_rectangle_for_each_frame_below_its_caller, its_pprof_has_the_same_totals,
            a_deep_stack_is_cut_at_its_leaf, too_many_nodes_count_for_their_parents,
            a_state_is_drawn_as_each_series_had_it_last, frames_without_symbols_are_drawn,
-           text_formats_are_drawn, broken_nodes_are_cut)
+           text_formats_are_drawn, a_text_is_of_the_service_without_the_type_in_its_name,
+           broken_nodes_are_cut)

@@ -197,6 +197,20 @@ START_TEST(samples_under_another_services_name_link_nothing)
 }
 END_TEST
 
+/* "shop.cpu" of folded text is the service shop. */
+START_TEST(text_is_of_the_service_without_the_type_in_its_name)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    RIG_SPANS(&rig, {.id = 1, .end = S, .attributes = {"0000000000000001"}});
+    rig_advance(&rig, 10 * S);
+    rig_upload(&rig, opaque("name=shop.cpu&format=folded"));
+    ck_assert_uint_eq(rig_left(&rig, 1)->attributes, 1);
+    ck_assert(rig_explains(&rig, "span ids of profiles cannot be read 1"));
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(a_format_that_is_not_read_lets_held_spans_go_as_they_came)
 {
     struct rig rig;
@@ -629,6 +643,7 @@ SUITE_MAIN("correlation traces", a_root_whose_id_is_in_the_samples_leaves_linked
            spans_of_node_without_a_profiler_leave_as_they_came,
            another_services_profiles_do_not_make_a_service_profiled,
            samples_under_another_services_name_link_nothing,
+           text_is_of_the_service_without_the_type_in_its_name,
            a_format_that_is_not_read_lets_held_spans_go_as_they_came,
            a_span_from_before_the_start_keeps_its_attribute,
            a_span_from_before_the_start_is_linked_where_samples_have_it,

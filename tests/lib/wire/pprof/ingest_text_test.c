@@ -27,6 +27,56 @@ START_TEST(the_type_stands_behind_the_last_dot)
 }
 END_TEST
 
+START_TEST(the_type_is_that_which_the_server_names)
+{
+    static const struct {
+        const char *application, *type;
+        bool timed;
+    } cases[] = {
+        {"app", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", true},
+        {"my.app.itimer", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", true},
+        {"app.wall", "wall:wall:nanoseconds:cpu:nanoseconds", true},
+        {"app.inuse_space", "memory:inuse_space:bytes::", false},
+        {"app.mutex_count", "mutex:contentions:count::", false},
+        {"app.block_duration", "block:delay:nanoseconds::", false},
+        {"app.goroutines", "goroutine:goroutines:count::", false},
+    };
+    bool timed;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_str_eq(ingest_text_type(view_of(cases[i].application), &timed), cases[i].type);
+        ck_assert(timed == cases[i].timed);
+    }
+    ck_assert_ptr_null(ingest_text_type(VIEW("app.foo"), &timed));
+}
+END_TEST
+
+/* As the server answered when asked for the values of service_name. */
+START_TEST(the_service_is_the_name_without_its_type)
+{
+    static const struct {
+        const char *name, *format, *service;
+    } cases[] = {
+        {"fold1.cpu", "folded", "fold1"},
+        {"fold2", "folded", "fold2"},
+        {"fold5.cpu.cpu", "folded", "fold5.cpu"},
+        {"fold6.cpu{x=y}", "", "fold6"},
+        {"fold7.cpu{service_name=svc7}", "folded", "svc7"},
+        {"fold9.alloc_objects", "lines", "fold9"},
+        {"ss1.cpu", "speedscope", "ss1"},
+        {"java.cpu", "jfr", "java.cpu"},
+        {"my.service", "jfr", "my.service"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *reason;
+        struct series *series = series_parse(view_of(cases[i].name), &reason);
+        struct view service = ingest_text_service(series, cases[i].format);
+        ck_assert_msg(view_eq(service, view_of(cases[i].service)), "%s: %.*s", cases[i].name,
+                      VIEW_ARG(service));
+        series_unref(series);
+    }
+}
+END_TEST
+
 START_TEST(counts_are_whole_numbers_of_64_bits)
 {
     static const char *const good[] = {"",
@@ -67,5 +117,7 @@ START_TEST(nothing_is_read_behind_a_line_that_the_server_does_not_read)
 }
 END_TEST
 
-SUITE_MAIN("ingest_text", the_type_stands_behind_the_last_dot, counts_are_whole_numbers_of_64_bits,
+SUITE_MAIN("ingest_text", the_type_stands_behind_the_last_dot,
+           the_type_is_that_which_the_server_names, the_service_is_the_name_without_its_type,
+           counts_are_whole_numbers_of_64_bits,
            nothing_is_read_behind_a_line_that_the_server_does_not_read)
