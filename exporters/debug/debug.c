@@ -1,4 +1,4 @@
-#include "exporters/debug/debug.h"
+#include "exporters/debug/kept.h"
 
 #include "lib/base/log.h"
 #include "lib/base/shown.h"
@@ -101,9 +101,22 @@ static uint64_t debug_tick(void *instance, uint64_t now)
     return next;
 }
 
+/* A hash of a profile and of the labels it came with. */
+static uint64_t profile_hash(const struct batch *batch)
+{
+    uint64_t hash = view_hash(buffer_view(batch->payload));
+    for (size_t i = 0; batch->series && i < batch->series->count; i++) {
+        hash = hash * UINT64_C(0x9e3779b97f4a7c15) ^ view_hash(batch->series->labels[i].name);
+        hash = hash * UINT64_C(0x9e3779b97f4a7c15) ^ view_hash(batch->series->labels[i].value);
+    }
+    return hash;
+}
+
 static void debug_read_profile(struct debug_exporter *self, const struct batch *batch)
 {
     struct view payload = buffer_view(batch->payload);
+    if (span_profiles_repeats(self->profiles, profile_hash(batch)))
+        return;
     switch (batch->encoding) {
     case BATCH_PPROF:
         span_profiles_add(self->profiles, service_of(batch), payload);

@@ -37,8 +37,9 @@ struct call_tree {
 /* A stack that was sampled while a span ran. */
 struct span_stack {
     uint64_t id, samples, cpu_ns, wall_ns;
-    bool times_cpu;                 /* its profile measures CPU time */
-    struct view service;            /* that its profile is of; empty: not known */
+    uint64_t wall_samples; /* instead of samples, where another profile may count the same ones */
+    bool times_cpu;        /* its profile measures CPU time */
+    struct view service;   /* that its profile is of; empty: not known */
     struct view names[STACK_DEPTH]; /* leaf first */
     size_t count;
 };
@@ -62,28 +63,41 @@ void call_tree_release(struct call_tree *tree, struct call_room *room);
  * is any, else by wall time, else by samples. */
 void call_tree_write(const struct call_tree *tree, struct bytes *out);
 
-/* Profile data of one span id. */
+/* Profile data of one span id in the profiles of one service. */
 struct hot_function {
     char name[FUNCTION_NAME_SIZE];
-    uint64_t samples;
+    uint64_t samples, cpu_ns, wall_ns;
 };
 
 struct span_profile {
     uint64_t id;
-    uint64_t samples;
+    uint64_t samples, wall_samples; /* see span_stack */
     uint64_t cpu_ns, wall_ns;
     bool times_cpu;               /* some of its profiles measure CPU time */
-    char service[SPAN_NAME_SIZE]; /* that the last of its profiles was of; "": not known */
+    char service[SPAN_NAME_SIZE]; /* as shown; "": not known */
     struct hot_function hot[HOT_FUNCTIONS];
     struct call_tree tree;
     bool treeless; /* it gave its tree away */
 };
+
+/* What a function of the profile is measured by: CPU time if there is any, else wall time, else
+ * samples. */
+static inline uint64_t span_profile_measure(const struct span_profile *profile,
+                                            const struct hot_function *function)
+{
+    return profile->cpu_ns    ? function->cpu_ns
+           : profile->wall_ns ? function->wall_ns
+                              : function->samples;
+}
 
 /* The most recent span ids with samples, up to a fixed number, and their stacks while there is
  * room: the oldest lose theirs first. One thread. */
 struct span_profiles;
 struct span_profiles *span_profiles_new(struct budget *budget); /* NULL: no memory */
 void span_profiles_free(struct span_profiles *profiles);
+/* Whether a profile with this hash is among the latest; notes it. An upload that is repeated counts
+ * once. */
+bool span_profiles_repeats(struct span_profiles *profiles, uint64_t hash);
 /* service: that the profile is of; empty: not known. */
 void span_profiles_add(struct span_profiles *profiles, struct view service, struct view pprof);
 void span_profiles_add_otlp(struct span_profiles *profiles, struct view request);
@@ -91,46 +105,8 @@ void span_profiles_add_otlp(struct span_profiles *profiles, struct view request)
 void span_profiles_add_ingest(struct span_profiles *profiles, struct view service,
                               const char *query, const char *content_type, struct view body);
 void span_profiles_count(struct span_profiles *profiles, const struct span_stack *stack);
-const struct span_profile *span_profiles_get(const struct span_profiles *profiles, uint64_t id);
-
-/* A span kept for its trace's tree. */
-struct kept_span {
-    uint64_t id, parent;
-    uint64_t start_ns, end_ns;
-    uint64_t profile; /* value of pyroscope.profile.id; 0: none */
-    char name[SPAN_NAME_SIZE];
-    char service[SPAN_NAME_SIZE];
-    bool local_root;
-    bool shown;
-};
-
-/* One trace whose spans are being collected. */
-struct kept_trace {
-    uint8_t id[16];
-    uint64_t last_seen; /* monotonic */
-    struct kept_span *spans;
-    size_t count, capacity;
-    size_t omitted; /* spans that were not kept */
-    struct kept_trace *next;
-};
-
-/* Traces that are still receiving spans, with a limit on traces and spans; zero is empty. One
- * thread. */
-struct kept_traces {
-    struct kept_trace *first; /* most recently seen first */
-    size_t trace_count, span_count;
-};
-
-/* Keeps the spans of a checked request. Traces evicted to make room are written to out. */
-void kept_traces_add(struct kept_traces *traces, struct view request, uint64_t now,
-                     const struct span_profiles *profiles, struct bytes *out);
-
-/* Writes and frees the traces that have been quiet for long enough. Returns the time when the next
- * one will be due. now TIME_NEVER writes all. */
-uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
-                          const struct span_profiles *profiles, struct bytes *out);
-
-/* Writes a trace as an indented tree, then the flame graphs of its costliest linked spans. */
-void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, struct bytes *out);
+/* That of this service (as shown), else any of the id; NULL: none. */
+const struct span_profile *span_profiles_get(const struct span_profiles *profiles, uint64_t id,
+                                             const char *service);
 
 #endif

@@ -1,5 +1,5 @@
-/* What is kept for a trace that is not complete yet (exporters/debug/debug.h). */
-#include "exporters/debug/debug.h"
+/* What is kept for a trace that is not complete yet (exporters/debug/kept.h). */
+#include "exporters/debug/kept.h"
 
 #include "lib/base/shown.h"
 #include "lib/wire/otlp/otlp.h"
@@ -8,9 +8,10 @@
 
 enum { MAX_TRACES = 2000, MAX_SPANS = 20000, MAX_TRACE_SPANS = 1000 };
 
-/* A trace is shown when no span of it has arrived for this long. Local roots that wait for profiles
- * arrive after their children, so a trace without its root waits longer. */
-static const uint64_t quiet_ns = NS_PER_S, rootless_ns = 60 * NS_PER_S;
+/* A trace is shown when no span of it has arrived for this long. Spans that wait for profiles
+ * arrive after their children, and each service's at another time, so a trace without its root or
+ * the parent of a span waits longer. */
+static const uint64_t quiet_ns = NS_PER_S, incomplete_ns = 60 * NS_PER_S;
 
 static void kept_show(struct kept_traces *traces, struct kept_trace **link,
                       const struct span_profiles *profiles, struct bytes *out)
@@ -19,6 +20,7 @@ static void kept_show(struct kept_traces *traces, struct kept_trace **link,
     *link = trace->next;
     if (trace->count)
         tree_write(trace, profiles, out);
+    memcpy(traces->shown[traces->shown_count++ % SHOWN_TRACES], trace->id, sizeof trace->id);
     traces->span_count -= trace->count;
     traces->trace_count--;
     free(trace->spans);
@@ -90,8 +92,7 @@ static void keep_span(struct kept_traces *traces, const struct otlp_span *span, 
     *kept = (struct kept_span){.id = kept_id_of(span->span_id),
                                .parent = kept_id_of(span->parent_span_id),
                                .start_ns = span->start_ns,
-                               .end_ns = span->end_ns,
-                               .local_root = otlp_span_is_local_root(span)};
+                               .end_ns = span->end_ns};
     if (span->profile_id.data)
         span_id_parse(span->profile_id, &kept->profile);
     shown_copy(span->name, kept->name, sizeof kept->name);
@@ -117,12 +118,45 @@ void kept_traces_add(struct kept_traces *traces, struct view request, uint64_t n
     }
 }
 
-static bool has_root(const struct kept_trace *trace)
+static bool was_shown(const struct kept_traces *traces, const struct kept_trace *trace)
 {
-    for (size_t i = 0; i < trace->count; i++)
-        if (trace->spans[i].local_root)
+    for (size_t i = 0; i < traces->shown_count && i < SHOWN_TRACES; i++)
+        if (memcmp(traces->shown[i], trace->id, sizeof trace->id) == 0)
             return true;
     return false;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Whether the root and the parents of all spans are there. */
+static bool has_parents(const struct kept_trace *trace)
+{
+    uint64_t ids[MAX_TRACE_SPANS];
+    bool root = false, parents = true;
+    for (size_t i = 0; i < trace->count; i++)
+        ids[i] = trace->spans[i].id;
+    qsort(ids, trace->count, sizeof *ids, by_id);
+    for (size_t i = 0; i < trace->count && parents; i++) {
+        uint64_t parent = trace->spans[i].parent;
+        root |= !parent;
+        parents = !parent || bsearch(&parent, ids, trace->count, sizeof *ids, by_id);
+    }
+    return root && parents;
+}
+
+/* Parts of a trace that was shown before have no root to wait for, and of a trace that is too large
+ * to be kept it cannot be told. */
+static bool is_complete(const struct kept_traces *traces, struct kept_trace *trace)
+{
+    if (trace->judged != trace->count || !trace->count) {
+        trace->judged = trace->count;
+        trace->complete = was_shown(traces, trace) || has_parents(trace);
+    }
+    return trace->complete || trace->omitted;
 }
 
 uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
@@ -131,7 +165,7 @@ uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
     uint64_t next = TIME_NEVER;
     struct kept_trace **link = &traces->first;
     while (*link) {
-        uint64_t due = (*link)->last_seen + (has_root(*link) ? quiet_ns : rootless_ns);
+        uint64_t due = (*link)->last_seen + (is_complete(traces, *link) ? quiet_ns : incomplete_ns);
         if (due <= now) {
             kept_show(traces, link, profiles, out);
         } else {

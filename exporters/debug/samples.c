@@ -51,9 +51,13 @@ static void add_sample(struct span_profiles *profiles, const struct pprof_stacks
     if ((!(stated && samples) && !stack.cpu_ns && !stack.wall_ns) || !sample->span_id.data ||
         !span_id_parse(sample->span_id, &stack.id))
         return;
-    /* Of OTLP, wall time alone: its samples were counted in another profile. */
-    stack.samples = stated || stack.cpu_ns ? samples : 0;
+    if (stated || stack.cpu_ns)
+        stack.samples = samples;
+    else /* of OTLP, the samples of CPU time may be counted in another profile */
+        stack.wall_samples = samples;
     stack.count = pprof_stacks_read(stacks, sample, frames, STACK_DEPTH, &cut);
+    if (!stack.count)
+        return; /* a server drops it */
     for (size_t i = 0; i < stack.count; i++)
         stack.names[i] = pprof_stacks_text(stacks, frames[i]);
     span_profiles_count(profiles, &stack);

@@ -3,9 +3,10 @@
 
 #include "lib/base/shown.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-enum { SLOTS = 1024, BUCKETS = 2048, TREES_CAP = 4 << 20 };
+enum { SLOTS = 1024, BUCKETS = 2048, TREES_CAP = 4 << 20, HASHES = 1024 };
 
 /* A ring of slots, where the oldest is overwritten, and a hash table with linear probing, whose
  * buckets hold slot number + 1. */
@@ -14,6 +15,8 @@ struct span_profiles {
     size_t next;
     uint16_t buckets[BUCKETS];
     struct call_room room;
+    uint64_t hashes[HASHES]; /* of the latest profiles; a ring */
+    size_t hash_count;       /* ever */
 };
 
 struct span_profiles *span_profiles_new(struct budget *budget)
@@ -41,19 +44,36 @@ static size_t bucket_of(uint64_t id)
     return (size_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 53) % BUCKETS;
 }
 
-static struct span_profile *span_profiles_lookup(const struct span_profiles *profiles, uint64_t id)
+bool span_profiles_repeats(struct span_profiles *profiles, uint64_t hash)
 {
-    for (size_t at = bucket_of(id); profiles->buckets[at]; at = (at + 1) % BUCKETS) {
-        const struct span_profile *slot = &profiles->slots[profiles->buckets[at] - 1];
-        if (slot->id == id)
-            return (struct span_profile *)slot;
-    }
-    return NULL;
+    for (size_t i = 0; i < profiles->hash_count && i < HASHES; i++)
+        if (profiles->hashes[i] == hash)
+            return true;
+    profiles->hashes[profiles->hash_count++ % HASHES] = hash;
+    return false;
 }
 
-const struct span_profile *span_profiles_get(const struct span_profiles *profiles, uint64_t id)
+/* The slot of an id with this service. any: where it has none, one with another. */
+static struct span_profile *span_profiles_lookup(const struct span_profiles *profiles, uint64_t id,
+                                                 const char *service, bool any)
 {
-    return id ? span_profiles_lookup(profiles, id) : NULL;
+    const struct span_profile *found = NULL;
+    for (size_t at = bucket_of(id); profiles->buckets[at]; at = (at + 1) % BUCKETS) {
+        const struct span_profile *slot = &profiles->slots[profiles->buckets[at] - 1];
+        if (slot->id != id)
+            continue;
+        if (strcmp(slot->service, service) == 0)
+            return (struct span_profile *)slot;
+        if (any && (!found || !*slot->service))
+            found = slot;
+    }
+    return (struct span_profile *)found;
+}
+
+const struct span_profile *span_profiles_get(const struct span_profiles *profiles, uint64_t id,
+                                             const char *service)
+{
+    return id ? span_profiles_lookup(profiles, id, service, true) : NULL;
 }
 
 static void index_anew(struct span_profiles *profiles)
@@ -69,32 +89,36 @@ static void index_anew(struct span_profiles *profiles)
     }
 }
 
-static struct span_profile *insert(struct span_profiles *profiles, uint64_t id)
+static struct span_profile *insert(struct span_profiles *profiles, uint64_t id, const char *service)
 {
     struct span_profile *slot = &profiles->slots[profiles->next];
     profiles->next = (profiles->next + 1) % SLOTS;
     call_tree_release(&slot->tree, &profiles->room);
     *slot = (struct span_profile){.id = id};
+    snprintf(slot->service, sizeof slot->service, "%s", service);
     index_anew(profiles);
     return slot;
 }
 
 /* Of eight functions the smallest is replaced: accurate enough for a span's hottest three. */
-static void count_function(struct span_profile *slot, struct view name, uint64_t samples)
+static void count_function(struct span_profile *slot, const struct span_stack *stack)
 {
-    struct hot_function *least = &slot->hot[0];
+    struct hot_function *at = &slot->hot[0];
     char text[FUNCTION_NAME_SIZE] = "";
-    function_name_copy(name, text);
+    function_name_copy(stack->count ? stack->names[0] : VIEW(""), text);
     for (size_t i = 0; i < HOT_FUNCTIONS; i++) {
-        if (strcmp(slot->hot[i].name, text) == 0) {
-            slot->hot[i].samples += samples;
-            return;
+        struct hot_function *each = &slot->hot[i];
+        if (strcmp(each->name, text) == 0) {
+            at = each;
+            break;
         }
-        if (slot->hot[i].samples < least->samples)
-            least = &slot->hot[i];
+        if (span_profile_measure(slot, each) < span_profile_measure(slot, at))
+            at = each;
     }
-    least->samples += samples;
-    memcpy(least->name, text, sizeof text);
+    at->samples += stack->samples + stack->wall_samples;
+    at->cpu_ns += stack->cpu_ns;
+    at->wall_ns += stack->wall_ns;
+    memcpy(at->name, text, sizeof text);
 }
 
 /* The oldest span that has stacks loses them to newer ones. False: there is no other. */
@@ -113,15 +137,17 @@ static bool drop_oldest_tree(struct span_profiles *profiles, const struct span_p
 
 void span_profiles_count(struct span_profiles *profiles, const struct span_stack *stack)
 {
-    struct span_profile *slot = span_profiles_lookup(profiles, stack->id);
+    char service[SPAN_NAME_SIZE];
+    shown_copy(stack->service, service, sizeof service);
+    struct span_profile *slot = span_profiles_lookup(profiles, stack->id, service, false);
     if (!slot)
-        slot = insert(profiles, stack->id);
+        slot = insert(profiles, stack->id, service);
     slot->samples += stack->samples;
+    slot->wall_samples += stack->wall_samples;
     slot->cpu_ns += stack->cpu_ns;
     slot->wall_ns += stack->wall_ns;
     slot->times_cpu |= stack->times_cpu;
-    shown_copy(stack->service, slot->service, sizeof slot->service);
-    count_function(slot, stack->count ? stack->names[0] : VIEW(""), stack->samples);
+    count_function(slot, stack);
     while (profiles->room.left < CALLS_MAX * sizeof(struct call) &&
            drop_oldest_tree(profiles, slot))
         continue;

@@ -1,5 +1,5 @@
-/* A trace written as a tree (exporters/debug/debug.h). */
-#include "exporters/debug/debug.h"
+/* A trace written as a tree (exporters/debug/kept.h). */
+#include "exporters/debug/kept.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,27 +16,45 @@ static void write_duration(uint64_t ns, struct bytes *out)
         bytes_printf(out, "%.2f s", (double)ns / 1e9);
 }
 
-static int by_samples(const void *a, const void *b)
+static uint64_t samples_of(const struct span_profile *profile)
 {
-    uint64_t x = ((const struct hot_function *)a)->samples;
-    uint64_t y = ((const struct hot_function *)b)->samples;
-    return (x < y) - (x > y);
+    return profile->samples ? profile->samples : profile->wall_samples;
 }
 
+/* By the same measure as the flame graph, the costliest first. */
 static void write_hot(const struct span_profile *profile, struct bytes *out)
 {
-    struct hot_function hot[HOT_FUNCTIONS];
-    memcpy(hot, profile->hot, sizeof hot);
-    qsort(hot, HOT_FUNCTIONS, sizeof *hot, by_samples);
-    for (int i = 0; i < SHOWN_FUNCTIONS && hot[i].samples && profile->samples; i++)
-        bytes_printf(out, "%s%s %u%%", i ? ", " : ": ", *hot[i].name ? hot[i].name : "?",
-                     (unsigned)(hot[i].samples * 100 / profile->samples));
+    bool written[HOT_FUNCTIONS] = {false};
+    uint64_t total = profile->cpu_ns    ? profile->cpu_ns
+                     : profile->wall_ns ? profile->wall_ns
+                                        : samples_of(profile);
+    for (int i = 0; i < SHOWN_FUNCTIONS; i++) {
+        const struct hot_function *most = NULL;
+        for (size_t at = 0; at < HOT_FUNCTIONS; at++) {
+            const struct hot_function *each = &profile->hot[at];
+            if (!written[at] && (!most || span_profile_measure(profile, each) >
+                                              span_profile_measure(profile, most)))
+                most = each;
+        }
+        uint64_t measure = most ? span_profile_measure(profile, most) : 0;
+        if (!measure)
+            return;
+        written[most - profile->hot] = true;
+        bytes_printf(out, "%s%s %u%%", i ? ", " : ": ", *most->name ? most->name : "?",
+                     (unsigned)((double)measure * 100 / (double)total));
+    }
 }
 
 static void write_samples(const struct span_profile *profile, struct bytes *out)
 {
-    bytes_printf(out, "%llu sample%s", (unsigned long long)profile->samples,
-                 profile->samples == 1 ? "" : "s");
+    uint64_t samples = samples_of(profile);
+    bytes_printf(out, "%llu sample%s", (unsigned long long)samples, samples == 1 ? "" : "s");
+}
+
+static const struct span_profile *profile_of(const struct kept_span *span,
+                                             const struct span_profiles *profiles)
+{
+    return span_profiles_get(profiles, span->profile, span->service);
 }
 
 /* Whether samples of a span came under another service name, so that it is not linked. */
@@ -48,20 +66,21 @@ static bool names_differ(const struct kept_span *span, const struct span_profile
 static void tree_write_profile(const struct kept_span *span, const struct span_profiles *profiles,
                                struct bytes *out)
 {
-    const struct span_profile *profile = span_profiles_get(profiles, span->profile);
+    const struct span_profile *profile = profile_of(span, profiles);
     char id[16];
     if (!span->profile)
         return;
     span_id_format(span->profile, id);
     bytes_printf(out, "   profile %.16s", id);
-    if (!profile || (!profile->samples && !profile->wall_ns))
+    if (!profile || (!samples_of(profile) && !profile->wall_ns))
         return;
     bytes_append(out, ", ", 2);
     write_samples(profile, out);
     if (profile->times_cpu || profile->wall_ns) {
         bytes_append(out, ", ", 2);
-        write_duration(profile->times_cpu ? profile->cpu_ns : profile->wall_ns, out);
-        bytes_printf(out, profile->times_cpu ? " CPU" : " wall time only");
+        bool cpu = profile->cpu_ns || !profile->wall_ns;
+        write_duration(cpu ? profile->cpu_ns : profile->wall_ns, out);
+        bytes_printf(out, cpu ? " CPU" : " wall time only");
     }
     write_hot(profile, out);
     if (names_differ(span, profile))
@@ -119,7 +138,7 @@ static size_t count_linked(const struct kept_trace *trace, const struct span_pro
     size_t linked = 0;
     for (size_t i = 0; i < trace->count; i++) {
         const struct kept_span *span = &trace->spans[i];
-        linked += span->profile && !names_differ(span, span_profiles_get(profiles, span->profile));
+        linked += span->profile && !names_differ(span, profile_of(span, profiles));
     }
     return linked;
 }
@@ -150,7 +169,7 @@ static const struct kept_span *find_costliest(const struct kept_trace *trace,
     const struct kept_span *best = NULL;
     const struct span_profile *least = NULL;
     for (size_t i = 0; i < trace->count; i++) {
-        const struct span_profile *profile = span_profiles_get(profiles, trace->spans[i].profile);
+        const struct span_profile *profile = profile_of(&trace->spans[i], profiles);
         if (!profile || !profile->tree.count || is_among(shown, count, profile) ||
             (least && !is_costlier(profile, least)))
             continue;
@@ -169,7 +188,7 @@ static void write_graphs(const struct kept_trace *trace, const struct span_profi
         const struct kept_span *span = find_costliest(trace, profiles, shown, count);
         if (!span)
             break;
-        shown[count] = span_profiles_get(profiles, span->profile);
+        shown[count] = profile_of(span, profiles);
         bytes_printf(out, "\n  The flame graph of %s: ", span->name);
         const struct span_profile *profile = shown[count];
         if (profile->cpu_ns || profile->wall_ns) {

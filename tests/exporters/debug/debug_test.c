@@ -74,21 +74,23 @@ static struct view span_of(uint8_t trace, const struct given_span *given)
                       pb_fixed64(8, given->start + given->duration), profile);
 }
 
-static void send_trace(uint8_t trace, const struct given_span *spans, size_t count)
+static void send_trace_of(const char *service, uint8_t trace, const struct given_span *spans,
+                          size_t count)
 {
     struct view *parts = calloc(count, sizeof *parts);
     for (size_t i = 0; i < count; i++)
         parts[i] = span_of(trace, &spans[i]);
-    struct view request = PB_MESSAGE(1, PB_MESSAGE(1, pb_attribute(1, "service.name", "shop")),
+    struct view request = PB_MESSAGE(1, PB_MESSAGE(1, pb_attribute(1, "service.name", service)),
                                      pb_message(2, parts, count));
     free(parts);
     struct outcome outcome =
         exporter_send(&exporter, otlp_batch_of(SIGNAL_TRACES, request, (uint32_t)count));
     ck_assert_int_eq(outcome.verdict, VERDICT_OK);
 }
-#define SEND(trace, ...)                                                                           \
-    send_trace(trace, (const struct given_span[]){__VA_ARGS__},                                    \
-               sizeof((const struct given_span[]){__VA_ARGS__}) / sizeof(struct given_span))
+#define SEND(trace, ...) SEND_OF("shop", trace, __VA_ARGS__)
+#define SEND_OF(service, trace, ...)                                                               \
+    send_trace_of(service, trace, (const struct given_span[]){__VA_ARGS__},                        \
+                  sizeof((const struct given_span[]){__VA_ARGS__}) / sizeof(struct given_span))
 
 static void send_profile_of(const char *series)
 {
@@ -190,6 +192,71 @@ START_TEST(wall_time_is_not_shown_as_cpu_time)
 }
 END_TEST
 
+/* A profile of the span 0101010101010101 with one column of values, in ns: a, then b. */
+static void send_times(const char *series, const char *type, int64_t a, int64_t b)
+{
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, type, "nanoseconds");
+    pprof_build_sample(build, (int64_t[]){a}, (const char *const[]){"a", NULL});
+    pprof_build_label(build, "span_id", "0101010101010101");
+    pprof_build_sample(build, (int64_t[]){b}, (const char *const[]){"b", NULL});
+    pprof_build_label(build, "span_id", "0101010101010101");
+    pprof_build_sample(build, (int64_t[]){40}, (const char *const[]){NULL});
+    pprof_build_label(build, "span_id", "0101010101010101");
+    struct bytes raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    exporter_send(&exporter, pprof_batch_of(bytes_view(&raw), series, NULL));
+    bytes_release(&raw);
+}
+
+START_TEST(a_repeated_upload_counts_once)
+{
+    begin("debug: {verbosity: detailed}");
+    send_profile();
+    send_profile();
+    SEND(7, {1, 0, "root", 0, 5, "0101010101010101"});
+    const char *text = end();
+    ck_assert_msg(strstr(text, ", 11 samples, 110.0 ms CPU: find_nearest 54%"), "%s", text);
+}
+END_TEST
+
+START_TEST(samples_of_wall_time_alone_count)
+{
+    begin("debug: {verbosity: detailed}");
+    send_times("wall{service_name=shop}", "wall", 30000000, 10000000);
+    SEND(7, {1, 0, "root", 0, 5, "0101010101010101"});
+    const char *text = end();
+    ck_assert_msg(strstr(text, ", 2 samples, 40.0 ms wall time only: a 75%, b 25%\n"), "%s", text);
+}
+END_TEST
+
+START_TEST(the_line_of_a_span_has_the_measure_of_its_graph)
+{
+    begin("debug: {verbosity: detailed}");
+    send_times("wall{service_name=shop}", "wall", 10000000, 90000000);
+    send_times("process_cpu{service_name=shop}", "cpu", 30000000, 10000000);
+    SEND(7, {1, 0, "root", 0, 5, "0101010101010101"});
+    const char *text = end();
+    ck_assert_msg(strstr(text, ", 2 samples, 40.0 ms CPU: a 75%, b 25%\n"), "%s", text);
+    ck_assert_msg(strstr(text, "   75.0%"), "%s", text);
+}
+END_TEST
+
+/* As the client's and the server's span of one request, in libraries that give both one id. */
+START_TEST(one_id_in_two_services_is_two_spans)
+{
+    begin("debug: {verbosity: detailed}");
+    send_times("process_cpu{service_name=cli}", "cpu", 20000000, 10000000);
+    send_times("process_cpu{service_name=srv}", "cpu", 10000000, 40000000);
+    SEND_OF("cli", 7, {1, 0, "call", 0, 9, "0101010101010101"});
+    SEND_OF("srv", 8, {1, 9, "serve", 1, 5, "0101010101010101"});
+    const char *text = end();
+    ck_assert_msg(strstr(text, "30.0 ms CPU: a 66%, b 33%\n"), "%s", text);
+    ck_assert_msg(strstr(text, "50.0 ms CPU: b 80%, a 20%\n"), "%s", text);
+    ck_assert_msg(!strstr(text, "not linked"), "%s", text);
+}
+END_TEST
+
 static void add_stacks(struct span_profiles *profiles, uint64_t id, unsigned from, unsigned to)
 {
     for (unsigned i = from; i < to; i++) {
@@ -209,7 +276,7 @@ START_TEST(stacks_are_bounded_and_charged)
     struct span_profiles *profiles = span_profiles_new(&budget);
     size_t empty = budget_used(&budget);
     add_stacks(profiles, 1, 0, 1000);
-    const struct call_tree *tree = &span_profiles_get(profiles, 1)->tree;
+    const struct call_tree *tree = &span_profiles_get(profiles, 1, "")->tree;
     ck_assert_uint_eq(tree->count, CALLS_MAX);
     /* total, main and 254 functions; main has the samples of the others */
     ck_assert_uint_eq(tree->calls[1].samples, 1000 - 254);
@@ -217,11 +284,11 @@ START_TEST(stacks_are_bounded_and_charged)
     for (unsigned id = 2; id < 1000; id++)
         add_stacks(profiles, id, 0, 300);
     ck_assert_uint_le(budget_used(&budget), empty + (4 << 20));
-    ck_assert_uint_eq(span_profiles_get(profiles, 1)->tree.count, 0);
-    ck_assert_uint_eq(span_profiles_get(profiles, 1)->samples, 1000);
-    ck_assert_uint_eq(span_profiles_get(profiles, 999)->tree.count, CALLS_MAX);
+    ck_assert_uint_eq(span_profiles_get(profiles, 1, "")->tree.count, 0);
+    ck_assert_uint_eq(span_profiles_get(profiles, 1, "")->samples, 1000);
+    ck_assert_uint_eq(span_profiles_get(profiles, 999, "")->tree.count, CALLS_MAX);
     add_stacks(profiles, 1, 0, 1); /* a part of a graph would mislead */
-    ck_assert_uint_eq(span_profiles_get(profiles, 1)->tree.count, 0);
+    ck_assert_uint_eq(span_profiles_get(profiles, 1, "")->tree.count, 0);
     span_profiles_free(profiles);
     ck_assert_uint_eq(budget_used(&budget), 0);
 }
@@ -342,6 +409,30 @@ START_TEST(a_trace_without_its_root_waits_for_it)
 }
 END_TEST
 
+/* Each service decides about its spans at a time of its own. */
+START_TEST(a_trace_of_several_services_is_one_tree)
+{
+    begin("debug: {verbosity: detailed}");
+    SEND_OF("render", 1, {4, 3, "GET /render", 30, 5, NULL});
+    given_advance(&exporter.given, 5 * NS_PER_S);
+    SEND_OF("shop", 1, {2, 1, "HTTP GET", 10, 50, NULL});
+    given_advance(&exporter.given, 5 * NS_PER_S);
+    SEND_OF("shop", 1, {1, 0, "GET /checkout", 1, 90, NULL});
+    given_advance(&exporter.given, 20 * NS_PER_S);
+    ck_assert_str_eq(written(), "");
+    SEND_OF("pricing", 1, {3, 2, "GET /price", 20, 20, NULL});
+    given_advance(&exporter.given, NS_PER_S);
+    const char *text = written();
+    ck_assert_msg(lines(text) == 5, "%s", text);
+    ck_assert_ptr_nonnull(strstr(text, "\n        GET /render "));
+    /* What comes later does not wait for the root, which was shown. */
+    SEND_OF("pricing", 1, {5, 3, "late", 21, 2, NULL});
+    given_advance(&exporter.given, NS_PER_S);
+    ck_assert_ptr_nonnull(strstr(written(), "\n  late "));
+    end();
+}
+END_TEST
+
 START_TEST(rings_and_doubles_of_spans_are_shown_once_each)
 {
     begin("debug: {verbosity: detailed}");
@@ -362,7 +453,7 @@ START_TEST(a_chain_of_any_depth_is_shown_whole)
     for (unsigned i = 0; i < 250; i++)
         chain[i] = (struct given_span){(uint8_t)(i + 1), (uint8_t)i, "link", i, 5, NULL};
     begin("debug: {verbosity: detailed}");
-    send_trace(1, chain, 250);
+    send_trace_of("shop", 1, chain, 250);
     ck_assert_uint_eq(lines(end()), 251);
 }
 END_TEST
@@ -416,7 +507,7 @@ START_TEST(memory_is_bounded_and_the_oldest_traces_give_way)
     for (unsigned i = 0; i < 1500; i++)
         many[i] = (struct given_span){1, 0, "s", i, 5, NULL};
     for (uint8_t trace = 1; trace <= 21; trace++)
-        send_trace(trace, many, 1500); /* 1000 per trace are kept, 20000 in total */
+        send_trace_of("shop", trace, many, 1500); /* 1000 per trace are kept, 20000 in total */
     const char *text = written();
     ck_assert_msg(strncmp(text, "trace 0101", 10) == 0, "%.100s", text);
     ck_assert_ptr_nonnull(strstr(text, "  1500 spans, 0 linked\n"));
@@ -456,11 +547,11 @@ START_TEST(samples_are_counted_by_what_a_profile_has)
     struct bytes raw = pprof_build_raw(build);
     span_profiles_add(profiles, VIEW("shop"), bytes_view(&raw));
     span_profiles_add(profiles, VIEW("shop"), VIEW("garbage"));
-    const struct span_profile *profile = span_profiles_get(profiles, 0xaa);
+    const struct span_profile *profile = span_profiles_get(profiles, 0xaa, "");
     ck_assert_ptr_nonnull(profile);
     ck_assert_uint_eq(profile->samples, 3);
     ck_assert_uint_eq(profile->cpu_ns, 30000000);
-    ck_assert_ptr_null(span_profiles_get(profiles, 0));
+    ck_assert_ptr_null(span_profiles_get(profiles, 0, ""));
     pprof_build_free(build);
     bytes_release(&raw);
 
@@ -470,7 +561,7 @@ START_TEST(samples_are_counted_by_what_a_profile_has)
     pprof_build_label(build, "span_id", "00000000000000bb");
     raw = pprof_build_raw(build);
     span_profiles_add(profiles, VIEW("shop"), bytes_view(&raw));
-    ck_assert_ptr_null(span_profiles_get(profiles, 0xbb));
+    ck_assert_ptr_null(span_profiles_get(profiles, 0xbb, ""));
     pprof_build_free(build);
     bytes_release(&raw);
     span_profiles_free(profiles);
@@ -493,7 +584,7 @@ START_TEST(otlp_profiles_count_like_the_pprof_that_they_were)
     ck_assert_ptr_nonnull(form);
     span_profiles_add_otlp(profiles, buffer_view(form->payload));
     span_profiles_add_otlp(profiles, VIEW("garbage"));
-    const struct span_profile *profile = span_profiles_get(profiles, 0xaa);
+    const struct span_profile *profile = span_profiles_get(profiles, 0xaa, "");
     ck_assert_ptr_nonnull(profile);
     ck_assert_uint_eq(profile->samples, 3);
     ck_assert_uint_eq(profile->cpu_ns, 30000000);
@@ -519,10 +610,10 @@ START_TEST(the_latest_spans_of_many_are_remembered)
     }
     struct bytes raw = pprof_build_raw(build);
     span_profiles_add(profiles, VIEW("shop"), bytes_view(&raw));
-    ck_assert_ptr_null(span_profiles_get(profiles, 1));
-    ck_assert_ptr_null(span_profiles_get(profiles, 3000 - 1024));
+    ck_assert_ptr_null(span_profiles_get(profiles, 1, ""));
+    ck_assert_ptr_null(span_profiles_get(profiles, 3000 - 1024, ""));
     for (unsigned i = 3000 - 1023; i <= 3000; i++)
-        ck_assert_uint_eq(span_profiles_get(profiles, i)->samples, i);
+        ck_assert_uint_eq(span_profiles_get(profiles, i, "")->samples, i);
     pprof_build_free(build);
     bytes_release(&raw);
     span_profiles_free(profiles);
@@ -531,10 +622,12 @@ END_TEST
 
 SUITE_MAIN("debug_exporter", basic_is_a_line_a_batch,
            detailed_shows_a_trace_as_a_tree_with_what_its_profiles_said,
-           wall_time_is_not_shown_as_cpu_time, a_trace_without_its_root_waits_for_it,
-           rings_and_doubles_of_spans_are_shown_once_each, a_chain_of_any_depth_is_shown_whole,
-           what_is_kept_is_shown_at_the_end, names_cannot_steer_the_terminal,
-           where_the_log_is_json_so_is_what_is_written,
+           wall_time_is_not_shown_as_cpu_time, a_repeated_upload_counts_once,
+           samples_of_wall_time_alone_count, the_line_of_a_span_has_the_measure_of_its_graph,
+           one_id_in_two_services_is_two_spans, a_trace_of_several_services_is_one_tree,
+           a_trace_without_its_root_waits_for_it, rings_and_doubles_of_spans_are_shown_once_each,
+           a_chain_of_any_depth_is_shown_whole, what_is_kept_is_shown_at_the_end,
+           names_cannot_steer_the_terminal, where_the_log_is_json_so_is_what_is_written,
            memory_is_bounded_and_the_oldest_traces_give_way,
            a_reader_that_does_not_read_holds_nothing_up, samples_are_counted_by_what_a_profile_has,
            otlp_profiles_count_like_the_pprof_that_they_were,
