@@ -12,8 +12,6 @@
 /* And then, for requests that are being sent at that moment. */
 #define LAST_NS NS_PER_S
 
-enum { COUNTS_MS = 1000 };
-
 /* ---- assigned ---- */
 
 static bool signal_of(const struct kafka_group *group, const char *topic, enum signal *signal)
@@ -179,31 +177,6 @@ static void charge(struct kafka_group *group, size_t partitions)
     group->charged = bytes;
 }
 
-/* Logs counts that changed since the last assignment. */
-static void look_at_counts(struct kafka_group *group)
-{
-    char text[800];
-    size_t size = group->topic_count * sizeof *group->counts;
-    struct topic_count *now = malloc(size);
-    if (now)
-        memcpy(now, group->counts, size);
-    if (now && topics_ask(group->client, now, group->topic_count, COUNTS_MS)) {
-        enum topics_news news =
-            topics_compare(group->counts, now, group->topic_count, text, sizeof text);
-        if (news == TOPICS_DISAGREE)
-            env_warn(group->self->env, "%s", text);
-        else if (news == TOPICS_CHANGED)
-            env_info(group->self->env,
-                     "%s: keys move to other partitions, so spans of the next minutes may miss "
-                     "their profiles",
-                     text);
-        pthread_mutex_lock(&group->lock);
-        memcpy(group->counts, now, size);
-        pthread_mutex_unlock(&group->lock);
-    }
-    free(now);
-}
-
 static void assigned(struct kafka_group *group, rd_kafka_topic_partition_list_t *all)
 {
     rd_kafka_topic_partition_list_t *list = whole_lanes(group, all);
@@ -221,7 +194,7 @@ static void assigned(struct kafka_group *group, rd_kafka_topic_partition_list_t 
                         whole ? "" : "the topics' partitions do not match");
         env_info(group->self->env, "assigned %zu lanes of the group %s", group->reader_count,
                  group->self->group_id);
-        look_at_counts(group);
+        group->look_at_counts = true;
     }
     free(starts);
     rdkafka.topic_partition_list_destroy(list);

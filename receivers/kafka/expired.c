@@ -129,9 +129,12 @@ static void say_rest(struct kafka_group *group, uint64_t mono)
 void group_look_for_expired(struct kafka_group *group, uint64_t mono)
 {
     rd_kafka_topic_partition_list_t *lows = jumped(group);
-    group_note_running(group, 0);
-    bool answered = lows->cnt && !rdkafka.offsets_for_times(group->client, lows, ASK_MS);
-    group_note_running(group, ASK_MS);
+    bool answered = false;
+    if (lows->cnt) {
+        group_note_running(group, 0);
+        answered = !rdkafka.offsets_for_times(group->client, lows, ASK_MS);
+        group_note_running(group, ASK_MS);
+    }
     for (size_t i = 0; answered && i < group->reader_count; i++)
         for (size_t f = 0; f < group->readers[i]->feed_count; f++)
             explain_gap(group, &group->readers[i]->feeds[f], lows);

@@ -99,6 +99,7 @@ static void group_serve(struct kafka_group *group)
         group_ask_ends(group);
         group_count_unreadable(group, now);
         group_look_for_expired(group, now);
+        group_look_at_counts(group);
         group_rewind(group);
     }
     if (now >= group->commit_at) {

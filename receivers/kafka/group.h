@@ -56,6 +56,7 @@ struct kafka_group {
     _Atomic uint64_t answered; /* when the brokers last knew all that they were asked, mono */
     uint64_t answered_wall;    /* the same, unix ns; at first the start */
     bool silence_logged;
+    bool look_at_counts; /* they were not asked for since the last assignment */
     pthread_t thread;
     bool started;
     _Atomic bool stopping;
@@ -132,6 +133,8 @@ void group_explain_unreadable(const struct kafka_group *group, struct bytes *out
 
 /* partition_counts.c: asks for the topics' partitions and sets the phase. */
 bool group_check_partitions(struct kafka_group *group, rd_kafka_t *client, int timeout_ms);
+/* After an assignment: asks for the counts again, and logs those that changed. */
+void group_look_at_counts(struct kafka_group *group);
 
 /* consumer.c: the two clients. NULL: error is a sentence. */
 rd_kafka_t *group_asking_client(struct kafka_group *group, char *error, size_t error_size);

@@ -3,6 +3,10 @@
 #include "receivers/kafka/group.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_MS = 1000 };
 
 /* Returns a topic's partition count; -1: not known; 0: there is no such topic. *forbidden: the
  * broker does not tell this user. */
@@ -68,4 +72,37 @@ bool group_check_partitions(struct kafka_group *group, rd_kafka_t *client, int t
     if (missing)
         set_waiting(group, missing, forbidden);
     return !missing;
+}
+
+static void note_counts(struct kafka_group *group, const struct topic_count *now)
+{
+    char text[800];
+    enum topics_news news =
+        topics_compare(group->counts, now, group->topic_count, text, sizeof text);
+    if (news == TOPICS_DISAGREE)
+        env_warn(group->self->env, "%s", text);
+    else if (news == TOPICS_CHANGED)
+        env_info(group->self->env,
+                 "%s: keys move to other partitions, so spans of the next minutes may miss their "
+                 "profiles",
+                 text);
+    pthread_mutex_lock(&group->lock);
+    memcpy(group->counts, now, group->topic_count * sizeof *now);
+    pthread_mutex_unlock(&group->lock);
+}
+
+void group_look_at_counts(struct kafka_group *group)
+{
+    size_t size = group->topic_count * sizeof *group->counts;
+    struct topic_count *now = group->look_at_counts ? malloc(size) : NULL;
+    if (!now)
+        return;
+    memcpy(now, group->counts, size);
+    group_note_running(group, 0);
+    bool answered = topics_ask(group->client, now, group->topic_count, LOOK_MS);
+    group_note_running(group, LOOK_MS);
+    if (answered)
+        note_counts(group, now);
+    group->look_at_counts = !answered;
+    free(now);
 }

@@ -391,20 +391,20 @@ def test_records_that_expire_while_a_lane_is_behind_are_counted_as_lost(
         tmp_path, reads(kafka, name, traces={"topics": [name, other]},
                         max_partition_fetch_size=65536),
         backend, exporter={"sending_queue": {"queue_size": 3}})
-    producer.spans(name, 1000, 100, each=1000, partitions=1)    # records of about 50 kB
+    producer.spans(name, 1000, 200, each=1000, partitions=1)    # records of about 50 kB
     assert harness.wait_for(lambda: gateway.metrics()["lanes_paused"] == 1, 60), gateway.explain()
-    kafka.delete_before(name, 0, 60)
+    kafka.delete_before(name, 0, 150)
     backend.status = 200
-    last = range(100_000, 101_000)
+    last = range(200_000, 201_000)
     assert harness.wait_for(lambda: backend.has(last), 60), gateway.explain()
-    expired = 100 - len(backend.spans) // 1000
-    assert 30 < expired <= 60
+    expired = 200 - len(backend.spans) // 1000
+    assert 0 < expired <= 150
     assert harness.wait_for(lambda: gateway.metrics()["expired_records"] == expired, 60)
     assert f'topic="{name}",partition="0"}} {expired}\n' in gateway.page()
     sentence = f"{expired} records of {name}, partition 0, were lost: the broker deleted them"
     assert sentence in gateway.explain()
     [line] = gateway.lines("were lost")
-    assert sentence in line and "offset 59" in line and "longer retention" in line
+    assert sentence in line and "offset 149" in line and "longer retention" in line
     assert gateway.stop() == 0
 
 
