@@ -256,7 +256,7 @@ static struct ottl_value hex(struct ottl_run *run, const struct ottl_node *call)
 {
     struct ottl_value value = ottl_arg(run, call, 0);
     uint64_t bits = htobe64((uint64_t)value.integer);
-    uint8_t byte = value.boolean;
+    uint8_t byte = value.type == TYPE_BOOL && value.boolean;
     switch (value.type) {
     case TYPE_NIL:
         return run->failed ? ottl_nil() : ottl_string(VIEW(""));

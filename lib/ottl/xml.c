@@ -287,7 +287,7 @@ static bool open_element(struct reader *reader, bool declared)
     if (!node || !read_name(reader, &node->prefix, &node->name))
         return false;
     if (++reader->depth > XML_DEPTH_MAX)
-        return fail(reader, "more than 100 levels");
+        return fail(reader, "more than 50 levels");
     reader->open = node;
     for (skip_space(reader); peek(reader) != '>' && peek(reader) != '/'; skip_space(reader))
         if (!read_attribute(reader))

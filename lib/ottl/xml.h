@@ -5,7 +5,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/view.h"
 
-enum { XML_DEPTH_MAX = 100 };
+enum { XML_DEPTH_MAX = 50 }; /* an element becomes up to two levels of values */
 
 enum xml_kind { XML_ELEMENT, XML_TEXT, XML_ATTRIBUTE };
 

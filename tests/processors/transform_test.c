@@ -99,9 +99,9 @@ START_TEST(xml_is_read_within_its_levels)
     char statement[2000];
     size_t size =
         (size_t)snprintf(statement, sizeof statement, "['set(span.attributes[\"x\"], ParseXML(\"");
-    for (int i = 0; i < 101; i++)
+    for (int i = 0; i < 51; i++)
         size += (size_t)snprintf(statement + size, sizeof statement - size, "<a>");
-    for (int i = 0; i < 101; i++)
+    for (int i = 0; i < 51; i++)
         size += (size_t)snprintf(statement + size, sizeof statement - size, "</a>");
     snprintf(statement + size, sizeof statement - size, "\"))']");
     makes(statement, "\"attributes\":[" KV("a", "x1") "]");
