@@ -19,7 +19,6 @@ enum { TABLES = sizeof tables / sizeof *tables };
 static const char *const absent[] = {
     "All",
     "Any",
-    "CommunityID",
     "ConvertAttributesToElementsXML",
     "ConvertTextToElementsXML",
     "Filter",

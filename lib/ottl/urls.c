@@ -1,6 +1,7 @@
 /* Functions of URLs, addresses, bytes and UUIDs. */
 #include "lib/ottl/function.h"
 
+#include "lib/base/digests.h"
 #include "lib/wire/http/base64.h"
 #include "lib/wire/proto/text.h"
 
@@ -243,6 +244,97 @@ static const char *check_networks(const struct ottl_node *call)
     return NULL;
 }
 
+/* ---- CommunityID: github.com/corelight/community-id-spec, version 1 ---- */
+
+struct endpoint {
+    uint8_t bytes[16];
+    size_t size; /* of the address: 4 or 16 */
+    uint16_t port;
+};
+
+/* A number of 16 bits; absent: 0. False: the run has failed. */
+static bool read_uint16(struct ottl_run *run, const struct ottl_node *call, size_t i, uint16_t *out)
+{
+    int64_t number = ottl_has(call, i) ? ottl_arg_int(run, call, i) : 0;
+    if (!run->failed && (number < 0 || number > UINT16_MAX))
+        ottl_fail(run, "CommunityID: a port and the seed must be from 0 to 65535");
+    *out = (uint16_t)number;
+    return !run->failed;
+}
+
+static bool read_endpoint(struct ottl_run *run, const struct ottl_node *call, size_t i,
+                          struct endpoint *endpoint)
+{
+    struct view text = ottl_arg_string(run, call, i);
+    bool v4;
+    if (!run->failed && !read_address(text, endpoint->bytes, &v4))
+        ottl_fail(run, "CommunityID: an invalid IP address");
+    if (run->failed || !read_uint16(run, call, i + 1, &endpoint->port))
+        return false;
+    endpoint->size = is_v4(endpoint->bytes) ? 4 : 16;
+    if (endpoint->size == 4)
+        memmove(endpoint->bytes, endpoint->bytes + 12, 4);
+    return true;
+}
+
+static int protocol_of(struct view name)
+{
+    static const struct {
+        const char *name;
+        uint8_t number;
+    } protocols[] = {{"ICMP", 1},  {"TCP", 6},    {"UDP", 17},
+                     {"RSVP", 46}, {"ICMP6", 58}, {"SCTP", 132}};
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+        if (view_eq(name, view_of(protocols[i].name)))
+            return protocols[i].number;
+    return -1;
+}
+
+static bool comes_first(const struct endpoint *one, const struct endpoint *other)
+{
+    int order = one->size == other->size ? memcmp(one->bytes, other->bytes, one->size)
+                                         : (one->size > other->size) - (one->size < other->size);
+    return order < 0 || (order == 0 && one->port <= other->port);
+}
+
+static size_t put_uint16(uint8_t *out, uint16_t number)
+{
+    out[0] = (uint8_t)(number >> 8);
+    out[1] = (uint8_t)number;
+    return 2;
+}
+
+static struct ottl_value community_id(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct endpoint ends[2];
+    uint16_t seed;
+    uint8_t flow[40], sum[SHA1_SIZE];
+    struct bytes out;
+    if (!read_endpoint(run, call, 0, &ends[0]) || !read_endpoint(run, call, 2, &ends[1]) ||
+        !read_uint16(run, call, 5, &seed))
+        return ottl_nil();
+    struct view name = ottl_has(call, 4) ? ottl_arg_string(run, call, 4) : VIEW("TCP");
+    int protocol = protocol_of(name);
+    if (run->failed || protocol < 0)
+        return ottl_fail(run, "CommunityID: expected ICMP, TCP, UDP, RSVP, ICMP6 or SCTP");
+    bool swapped = !comes_first(&ends[0], &ends[1]);
+    size_t size = put_uint16(flow, seed);
+    for (size_t i = 0; i < 2; i++) {
+        const struct endpoint *end = &ends[i ^ swapped];
+        memcpy(flow + size, end->bytes, end->size);
+        size += end->size;
+    }
+    flow[size++] = (uint8_t)protocol;
+    flow[size++] = 0;
+    size += put_uint16(flow + size, ends[swapped].port);
+    size += put_uint16(flow + size, ends[!swapped].port);
+    sha1((struct view){flow, size}, sum);
+    bytes_init(&out, 64, NULL);
+    bool ok = bytes_append(&out, "1:", 2) == BYTES_OK &&
+              base64_encode((struct view){sum, sizeof sum}, &out);
+    return ottl_made_text(run, &out, ok);
+}
+
 /* ---- bytes ---- */
 
 static struct ottl_value hex_of(struct ottl_run *run, struct view bytes)
@@ -395,6 +487,8 @@ static struct ottl_value uuid_v7(struct ottl_run *run, const struct ottl_node *c
 const struct ottl_function ottl_url_functions[] = {
     {"URL", "uri", url, FN_NO_PATTERN, false, 0, NULL},
     {"IsInCIDR", "target,networks", is_in_cidr, FN_NO_PATTERN, false, 0, check_networks},
+    {"CommunityID", "source_ip,source_port,destination_ip,destination_port,protocol?,seed?",
+     community_id, FN_NO_PATTERN, false, 0, NULL},
     {"Hex", "target", hex, FN_NO_PATTERN, false, 0, NULL},
     {"Base64Decode", "target", base64_decoded, FN_NO_PATTERN, false, 0, NULL},
     {"Decode", "target,encoding", decode, FN_NO_PATTERN, false, 0, check_encoding},
