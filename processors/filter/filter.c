@@ -46,12 +46,12 @@ static const char *const names[SIGNAL_COUNT] = {
 
 static const struct key group_keys[] = {
     KEY_LIST(struct ottl_settings, conditions, "conditions", NULL,
-             "what one of these holds for is dropped"),
+             "records are dropped if one of these holds"),
     KEY_STRING(struct ottl_settings, context, "context", NULL, 0,
-               "resource, scope, span, spanevent, metric, datapoint, log or profile; not given: "
-               "the innermost that a path names"),
+               "resource, scope, span, spanevent, metric, datapoint, log or profile; default: the "
+               "innermost context that a path names"),
     KEY_STRING(struct ottl_settings, error_mode, "error_mode", NULL, 0,
-               "the processor's for these alone"),
+               "overrides the processor's error_mode"),
     KEY_END,
 };
 
@@ -60,7 +60,7 @@ static const struct key group_keys[] = {
         .name = key, .type = KEY_TYPE_LIST, .offset = offsetof(struct filter, fixed[signal][i]),   \
         .text = line                                                                               \
     }
-#define RESOURCES "OTTL conditions on resources: they go whole"
+#define RESOURCES "OTTL conditions on resources, dropped with all that they contain"
 
 static const struct key span_keys[] = {
     KEY_SWITCHED(struct filter, old.span[0], struct match_settings, old.has_span[0], "include",
@@ -102,7 +102,7 @@ static const struct key profile_keys[] = {
 
 #define CONDITIONS(signal, key)                                                                    \
     KEY_SHORT_GROUPS(struct filter, lists[signal], struct ottl_settings, flat, key, group_keys,    \
-                     "OTTL conditions, or groups of them: what one holds for is dropped")
+                     "OTTL conditions, or groups of them; records are dropped if one holds")
 
 static const struct key filter_keys[] = {
     KEY_CHOICE(struct filter, error_mode, "error_mode", "ignore", ottl_error_modes,

@@ -1,4 +1,4 @@
-/* Takes away attributes that are not allowed, and masks values that are blocked: settings. */
+/* Removes attributes that are not allowed, and masks blocked values: settings. */
 #include "processors/redaction/redaction.h"
 #include "processors/redaction/statement.h"
 
@@ -58,26 +58,26 @@ static const struct key db_sanitizer_keys[] = {
 
 static const struct key redaction_keys[] = {
     KEY_BOOL(struct redaction, allow_all_keys, "allow_all_keys", "false",
-             "keep attributes whatever their key"),
+             "keep attributes with any key"),
     KEY_LIST(struct redaction, allowed_keys, "allowed_keys", NULL,
-             "keys that are kept; all others go"),
+             "keys that are kept; all others are removed"),
     KEY_LIST(struct redaction, ignored_keys, "ignored_keys", NULL,
              "keys that are kept with their values"),
     KEY_LIST(struct redaction, ignored_key_patterns, "ignored_key_patterns", NULL,
-             "the same by regular expressions"),
+             "the same, as regular expressions"),
     KEY_LIST(struct redaction, blocked_key_patterns, "blocked_key_patterns", NULL,
-             "values of keys that match are masked whole"),
+             "if a key matches, its value is masked completely"),
     KEY_LIST(struct redaction, blocked_values, "blocked_values", NULL,
              "parts of values that match are masked"),
     KEY_LIST(struct redaction, allowed_values, "allowed_values", NULL,
-             "values that match are kept as they are"),
+             "values that match are not masked"),
     KEY_STRING(struct redaction, hash_function, "hash_function", NULL, 0,
-               "md5, sha1, sha3, hmac-sha256 or hmac-sha512 in place of ****"),
+               "md5, sha1, sha3, hmac-sha256 or hmac-sha512: mask with the hash instead of ****"),
     KEY_SECRET(struct redaction, hmac_key, "hmac_key", "key of the HMAC"),
     KEY_BOOL(struct redaction, redact_all_types, "redact_all_types", "false",
-             "look at values that are no text too, as text"),
+             "check values other than strings too, as strings"),
     KEY_STRING(struct redaction, summary, "summary", NULL, 0,
-               "info: attributes that count what was done; debug: with the keys; else none"),
+               "info: add attributes with counts; debug: with the keys too; otherwise none"),
     KEY_SECTION("url_sanitizer", url_sanitizer_keys, "identifiers in the paths of URLs"),
     KEY_SECTION("db_sanitizer", db_sanitizer_keys, "values in database statements"),
     KEY_END,
@@ -200,7 +200,7 @@ static bool redaction_step(void *self, const struct batch *batch, struct pass_st
 
 const struct component processor_redaction = {
     .type = "redaction",
-    .text = "takes away attributes that are not allowed and masks values that are blocked",
+    .text = "removes attributes that are not allowed and masks blocked values",
     .stability = "beta",
     .kind = COMPONENT_PROCESSOR,
     .signals = SIGNAL_BIT(SIGNAL_TRACES) | SIGNAL_BIT(SIGNAL_METRICS) | SIGNAL_BIT(SIGNAL_LOGS),

@@ -16,14 +16,14 @@ struct transform {
 };
 
 static const struct key group_keys[] = {
-    KEY_LIST(struct ottl_settings, statements, "statements", NULL, "what is done, in order"),
+    KEY_LIST(struct ottl_settings, statements, "statements", NULL, "statements, run in order"),
     KEY_LIST(struct ottl_settings, conditions, "conditions", NULL,
-             "the statements run where one of these holds; none: always"),
+             "the statements run if one of these holds, or if there are none"),
     KEY_STRING(struct ottl_settings, context, "context", NULL, 0,
-               "resource, scope, span, spanevent, metric, datapoint, log or profile; not given: "
-               "the innermost that a path names"),
+               "resource, scope, span, spanevent, metric, datapoint, log or profile; default: the "
+               "innermost context that a path names"),
     KEY_STRING(struct ottl_settings, error_mode, "error_mode", NULL, 0,
-               "the processor's for these alone"),
+               "overrides the processor's error_mode"),
     KEY_END,
 };
 
@@ -32,9 +32,10 @@ static const struct key group_keys[] = {
                      "OTTL statements, or groups of them")
 
 static const struct key transform_keys[] = {
-    KEY_CHOICE(struct transform, error_mode, "error_mode", "ignore", ottl_error_modes,
-               "what follows where a statement cannot be evaluated: it is logged and the next one "
-               "runs, it is not logged, or the request is refused"),
+    KEY_CHOICE(
+        struct transform, error_mode, "error_mode", "ignore", ottl_error_modes,
+        "what to do if a statement fails: log it and go on, go on without logging, or refuse "
+        "the request"),
     STATEMENTS(SIGNAL_TRACES, "trace_statements"),
     STATEMENTS(SIGNAL_METRICS, "metric_statements"),
     STATEMENTS(SIGNAL_LOGS, "log_statements"),
