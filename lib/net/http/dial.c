@@ -263,7 +263,7 @@ static void add_own_certificate(const struct dial *dial, const struct http_reply
                       "accepts");
 }
 
-/* A server of TLS 1.3 may end the connection, because of the client certificate or its absence, in a
+/* Because of the client certificate or its absence, a server of TLS 1.3 may end the connection in a
  * way that the library below does not tell from others. */
 static void add_closed(const struct dial *dial, struct sentence *out)
 {

@@ -316,7 +316,7 @@ END_TEST
 START_TEST(frames_without_symbols_are_drawn)
 {
     const struct flame_filter filter = {
-        .ids = (const uint64_t[]){ID_A}, .id_count = 1, .type = "", .to = UINT64_MAX};
+        .ids = (const struct flame_id[]){{ID_A, 0}}, .id_count = 1, .type = "", .to = UINT64_MAX};
     struct pprof_build *build = pprof_build_new();
     struct flame flame;
     struct bytes out;
