@@ -49,12 +49,15 @@ struct watch_held {
 };
 typedef void watch_held_fn(void *ctx, const struct watch_held *held);
 
-/* A profile upload of a kind that confirms links; duplicates are not reported. */
+/* A profile upload. Duplicates are not reported, but for those of kinds that confirm no links,
+ * which are beside: of their samples only the wall time counts. */
 struct watch_window {
     struct watch_service service;
     const char *kind; /* "process_cpu"; static */
     uint64_t start, end, arrived;
     bool times_cpu; /* its samples have CPU time */
+    bool beside;
+    uint64_t content; /* of one that is beside: a hash, equal for duplicates; 0: it is none */
 };
 
 /* A sample of an upload that names a span. Several samples of an upload may name the same one. */

@@ -357,19 +357,35 @@ void known_fold(struct known *known)
     known->row_count = 0;
 }
 
+/* Whether a window of a kind that does not confirm came before. */
+static bool known_repeats(struct known_service *service, uint64_t content)
+{
+    for (size_t i = 0; content && i < KNOWN_BESIDE; i++)
+        if (service->beside[i] == content)
+            return true;
+    service->beside[service->beside_count++ % KNOWN_BESIDE] = content;
+    return false;
+}
+
 void known_window_came(struct known *known, const struct watch_window *window)
 {
     size_t at = known_service_of(known, &window->service, window->arrived);
+    struct known_service *service = known->services[at];
+    service->has_profiles = true;
+    service->any_came = window->arrived;
+    service->any_end = window->end;
+    if (!service->first_came)
+        service->first_came = window->arrived;
+    if (window->beside) {
+        service->repeats = known_repeats(service, window->content);
+        return;
+    }
     uint32_t serial = ++known->window_serial;
-    known->services[at]->has_profiles = true;
-    known->services[at]->times_cpu |= window->times_cpu;
-    if (!known->services[at]->first_came)
-        known->services[at]->first_came = window->arrived;
-    known->services[at]->last_came = window->arrived;
-    known->services[at]->last_end = window->end;
+    service->times_cpu |= window->times_cpu;
+    service->last_came = window->arrived;
     known->windows[serial % KNOWN_WINDOWS] = (struct known_window){
         .serial = serial,
-        .nth = known->services[at]->windows++,
+        .nth = service->windows++,
         .service = (uint16_t)at,
         .kind = window->kind,
         .start = window->start,
@@ -383,12 +399,23 @@ static struct known_sum known_sum_of(const struct watch_window *window,
                                      const struct watch_sample *sample)
 {
     bool cpu = window->times_cpu || sample->cpu_ns; /* recalled after a crash, it says less */
+    cpu = cpu && !window->beside;
     return (struct known_sum){
         .cpu_ns = sample->cpu_ns,
         .wall_ns = sample->wall_ns,
         .samples = cpu ? sample->samples : 0,
         .wall_samples = cpu ? 0 : sample->samples,
     };
+}
+
+/* Notes samples of a window that confirm the span. */
+static void known_confirm(struct known *known, struct known_span *span)
+{
+    if (!span->first_window)
+        span->first_window = known->window_serial;
+    span->last_window = known->window_serial;
+    known_hold(known, span);
+    reason_recount(known, span);
 }
 
 static void known_add_sample(struct known *known, uint16_t service,
@@ -406,11 +433,10 @@ static void known_add_sample(struct known *known, uint16_t service,
     span->cpu_ns += sum.cpu_ns;
     span->wall_ns += sum.wall_ns;
     span->times_cpu |= window->times_cpu || sample->cpu_ns;
-    if (!span->first_window)
-        span->first_window = known->window_serial;
-    span->last_window = known->window_serial;
-    known_hold(known, span);
-    reason_recount(known, span);
+    if (window->beside)
+        span->beside = true;
+    else
+        known_confirm(known, span);
     if (!span->dealt || known_is_foreign(span) || known_owes(span)) {
         known_owe(known, span, &sum, over, window->arrived);
         return;
@@ -435,6 +461,8 @@ void known_sampled(struct known *known, const struct watch_window *window,
     size_t at = known_service_of(known, &window->service, window->arrived);
     struct known_stretch over = known_stretch_of(window->start, window->end, window->arrived);
     known_fold(known);
+    if (window->beside && window->content && known->services[at]->repeats)
+        return;
     for (size_t i = 0; i < count; i++) {
         if (i + FAR < count)
             known_fetch_bucket(known, samples[i + FAR].id);

@@ -14,6 +14,7 @@ enum {
     KNOWN_ROUTES = KNOWN_SERVICES + KNOWN_NAMED, /* ... and of each service its others */
     KNOWN_WINDOWS = 1024,
     KNOWN_REASONS = 16,
+    KNOWN_BESIDE = 16,
     KNOWN_HISTORY = 40,  /* steps of a service's history */
     KNOWN_SERIES = 80,   /* steps of a route's */
     KNOWN_METERED = 100, /* routes that the metrics page has */
@@ -61,13 +62,16 @@ struct known_service {
     uint64_t samples, wall_samples; /* as a span's */
     uint64_t uses, last; /* decisions and profiles, with those of what gave way to it; the newest */
     uint64_t reasons[KNOWN_REASONS];
-    uint16_t profiles_under;      /* where samples of its spans came instead; 0: nowhere */
-    uint32_t windows;             /* came so far */
-    uint64_t first_came;          /* the oldest window */
-    uint64_t last_came, last_end; /* of the newest window: when it arrived, and its end */
-    uint64_t apart;               /* linked spans whose samples are far from their time, ... */
-    int64_t apart_ns;             /* ... and how far those of the last: below 0, before it */
-    uint64_t step;                /* the newest of the history, in steps since 1970 */
+    uint16_t profiles_under;    /* where samples of its spans came instead; 0: nowhere */
+    uint32_t windows;           /* came so far */
+    uint64_t first_came;        /* the oldest profile */
+    uint64_t any_came, any_end; /* of the newest profile: when it arrived, and its end */
+    uint64_t last_came;         /* the newest of a kind that confirms */
+    uint64_t beside[KNOWN_BESIDE], beside_count; /* hashes of the newest of other kinds */
+    bool repeats;                                /* the last of these came before */
+    uint64_t apart;   /* linked spans whose samples are far from their time, ... */
+    int64_t apart_ns; /* ... and how far those of the last: below 0, before it */
+    uint64_t step;    /* the newest of the history, in steps since 1970 */
     struct known_step {
         uint32_t linked, reasons[KNOWN_REASONS];
     } history[KNOWN_HISTORY]; /* by step modulo its length */

@@ -205,6 +205,8 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
     told->word = reason->word;
     told->text = reason->text;
     told->fix = reason->fix;
+    if (span->beside && !span->first_window && strcmp(reason->word, "no_sample") == 0)
+        told->text = "Only samples of wall time name it: the profiler did not catch it computing.";
     if (reason == &names_differ)
         tell_names(known, span, told);
     else if (reason == &came_late)

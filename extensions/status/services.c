@@ -77,8 +77,8 @@ static void put_unmatched(const struct known *known, const struct known_service 
 static void put_profiles(const struct known_service *service, struct json *json)
 {
     json_open(json, "profiles", '{');
-    json_time_or_null(json, "last_unix_nano", service->last_came);
-    json_time_or_null(json, "last_end_unix_nano", service->last_end);
+    json_time_or_null(json, "last_unix_nano", service->any_came);
+    json_time_or_null(json, "last_end_unix_nano", service->any_end);
     json_number(json, "linked_out_of_reach", service->apart);
     char far[24];
     snprintf(far, sizeof far, "%" PRId64, service->apart_ns);

@@ -150,7 +150,7 @@ static void note_confirming(struct noting *noting)
     if (upload->window.kind == KIND_PROCESS_CPU && self->rules.confirm.automatic)
         context->kinds = KIND_BIT(KIND_PROCESS_CPU);
     if (watch_on(self->env->watch))
-        tell_upload(context, upload);
+        tell_upload(context, upload, true);
     index_ids(noting);
     if (self->config.link == LINK_CONFIRMED)
         link_ids(noting);
@@ -169,10 +169,13 @@ static void note_read(struct noting *noting)
     struct service *service = noting->context.service;
     service->from_go |= upload->from_go;
     service->unsymbolized |= upload->unsymbolized;
-    if (is_confirming(&noting->context, upload->window.kind))
+    if (is_confirming(&noting->context, upload->window.kind)) {
         note_confirming(noting);
-    else
-        evidence_note_profile(service, upload->window.kind, false, upload->has_samples, false);
+        return;
+    }
+    if (watch_on(noting->context.self->env->watch))
+        tell_upload(&noting->context, upload, false);
+    evidence_note_profile(service, upload->window.kind, false, upload->has_samples, false);
 }
 
 /* Under the lock, which is released now and then. */
@@ -186,6 +189,8 @@ static void profiles_note(struct correlation *self, const struct upload *upload,
         return;
     context_open(&noting.context, self, service, now);
     service->building++;
+    if (upload->unread && watch_on(self->env->watch))
+        tell_upload(&noting.context, upload, false);
     if (upload->unread)
         service_note_unread(service, upload->unread, now.mono);
     else

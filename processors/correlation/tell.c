@@ -139,8 +139,31 @@ static void samples_add(struct samples *samples, const struct watch_sample *samp
     *last = (uint8_t)samples->count;
 }
 
-void tell_upload(const struct context *context, const struct upload *upload)
+static struct watch_sample sample_at(const struct upload *upload, size_t i)
 {
+    const struct span_figures *figures = &upload->ids[i];
+    return (struct watch_sample){figures->id, figures->samples, figures->cpu_ns,
+                                 upload->wall_ns ? upload->wall_ns[i] : 0};
+}
+
+static void tell_rows(struct watch *watch, const struct watch_window *window,
+                      const struct upload *upload, size_t from, size_t to)
+{
+    struct samples samples;
+    samples.watch = watch;
+    samples.window = window;
+    samples.count = 0;
+    samples_flush(&samples);
+    for (size_t i = from; i < to; i++) {
+        struct watch_sample sample = sample_at(upload, i);
+        samples_add(&samples, &sample);
+    }
+    samples_flush(&samples);
+}
+
+void tell_upload(const struct context *context, const struct upload *upload, bool confirms)
+{
+    struct watch *watch = context->self->env->watch;
     struct watch_window window = {
         .service = watch_service_of(context->service),
         .kind = kind_name(upload->window.kind),
@@ -148,19 +171,14 @@ void tell_upload(const struct context *context, const struct upload *upload)
         .end = upload->window.end,
         .arrived = context->now.wall,
         .times_cpu = upload->times_cpu,
+        .beside = !confirms,
+        .content = confirms ? 0 : upload->window.content ^ upload->window.labels,
     };
-    struct samples samples;
-    samples.watch = context->self->env->watch;
-    samples.window = &window;
-    samples.count = 0;
-    samples_flush(&samples);
-    watch_sampled(samples.watch, &window, NULL, 0);
-    for (size_t i = 0; i < upload->count; i++) {
-        const struct span_figures *figures = &upload->ids[i];
-        samples_add(&samples, &(struct watch_sample){figures->id, figures->samples, figures->cpu_ns,
-                                                     upload->wall_ns ? upload->wall_ns[i] : 0});
-    }
-    samples_flush(&samples);
+    watch_sampled(watch, &window, NULL, 0);
+    tell_rows(watch, &window, upload, 0, upload->count);
+    window.beside = true;
+    window.content = 0;
+    tell_rows(watch, &window, upload, upload->beside, upload->rows);
 }
 
 bool correlation_waits(void *instance, uint64_t span_id, struct watch_waiting *waiting)

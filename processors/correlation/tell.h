@@ -26,7 +26,7 @@ static inline enum verdict tell_push(const struct correlation *self, struct batc
 /* Call both only if watch_on, with the instance's lock held. */
 void tell_decision(const struct context *context, const struct candidate *candidate,
                    const struct decision *decision);
-void tell_upload(const struct context *context, const struct upload *upload);
+void tell_upload(const struct context *context, const struct upload *upload, bool confirms);
 
 /* Implements watch_holder.waits. self: a struct correlation. */
 bool correlation_waits(void *self, uint64_t span_id, struct watch_waiting *waiting);

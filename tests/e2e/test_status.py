@@ -579,6 +579,58 @@ def test_samples_are_those_that_the_profiler_took(tmp_path):
     assert services == routes and status.stop() == 0
 
 
+@pytest.mark.parametrize("order", ["cw", "wc", "both"])
+def test_wall_time_counts_beside_cpu_time_in_any_order(tmp_path, order):
+    """In profiles of their own, also repeated; or in one, whose wall samples have no CPU time."""
+    status, (trace, span), start = Status(tmp_path), ids(1), time.time_ns()
+    status.send(uploads.trace_request("shop", [(trace, span, start, start + 1, True)]))
+
+    def push(types, values, name):
+        pprof = uploads.Pprof(types)
+        for stack, value in zip(STACKS["a"], values):
+            pprof.sample(value, stack, span_id=span)
+        for _ in range(2):
+            status.push_raw("shop", pprof.encode(start - 10**9, 2 * 10**9), name)
+    cpu, wall = ("cpu", "milliseconds"), ("wall", "nanoseconds")
+    for each in order if order != "both" else "b":
+        if each == "c":
+            push([cpu], [[20], [10]], "process_cpu")
+        elif each == "w":
+            push([wall], [[200_000_000], [30_000_000]], "wall")
+        else:
+            push([cpu, wall], [[30, 0], [0, 230_000_000]], "process_cpu")
+    assert harness.wait_for(
+        lambda: status.get("/api/spans/" + span)["decision"] == "linked", 20), status.tail()
+    told = status.get("/api/spans/" + span)
+    [row] = status.get("/api/traces")["traces"]
+    [route] = status.get("/api/cost")["routes"]
+    [service] = status.get("/api/services")["services"]
+    for each in (told, row, route, service):
+        assert (each["cpu_ns"], each["wall_ns"], each["cpu_known"]) == \
+            (30_000_000, 230_000_000, True), each
+    assert told["samples"] == row["samples"] == route["samples"] == service["samples"]
+    graph = status.get("/api/flamegraph", span=span, type=next(
+        t for t in status.get("/api/flamegraph", span=span)["types"] if ":wall:" in t))
+    assert graph["total"] == 230_000_000
+    assert status.stop() == 0, status.tail()
+
+
+def test_profiles_of_any_kind_are_profiles(tmp_path):
+    status, start = Status(tmp_path), time.time_ns()
+    pprof = uploads.Pprof([("inuse_space", "bytes")])
+    pprof.sample([1000], STACKS["a"][0])
+    status.push_raw("heap", pprof.encode(start - 10**9, 10**9), "memory")
+    answer = requests.post(
+        f"http://127.0.0.1:{status.ingest}/ingest", b"main;work 3\n", timeout=10,
+        params={"name": "x.cpu{service_name=text}", "from": str(start // 10**9 - 10),
+                "until": str(start // 10**9)})
+    assert answer.status_code == 200, answer.text
+    services = {each["service"]: each for each in status.get("/api/services")["services"]}
+    for name in ("heap", "text"):
+        assert services[name]["has_profiles"] and services[name]["profiles"]["last_unix_nano"]
+    assert status.stop() == 0, status.tail()
+
+
 def top(*arguments, **environment):
     return subprocess.run([harness.SPANLINK, "top", *arguments], text=True, timeout=30,
                           capture_output=True, env={**os.environ, **environment})

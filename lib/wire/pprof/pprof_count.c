@@ -8,11 +8,25 @@ static int column_of(const struct pprof *pprof, struct view type, struct view un
     return -1;
 }
 
+uint64_t pprof_time_unit(struct view unit)
+{
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = {{"nanoseconds", 1},
+                 {"microseconds", 1000},
+                 {"milliseconds", 1000000},
+                 {"seconds", 1000000000}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (view_eq(unit, view_of(units[i].name)))
+            return units[i].ns;
+    return 0;
+}
+
 struct pprof_count pprof_count_of(const struct pprof *pprof)
 {
     struct pprof_count count = {.column = column_of(pprof, VIEW("samples"), VIEW("count"))};
-    if (count.column >= 0 || pprof->period <= 0 ||
-        !view_eq(pprof->period_type.unit, VIEW("nanoseconds")))
+    if (count.column >= 0 || pprof->period <= 0 || !pprof_time_unit(pprof->period_type.unit))
         return count;
     count.column = column_of(pprof, pprof->period_type.type, pprof->period_type.unit);
     count.period = count.column >= 0 ? pprof->period : 0;

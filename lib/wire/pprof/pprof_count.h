@@ -8,8 +8,12 @@
  * without a period of time, each record counts as one. */
 struct pprof_count {
     int column;     /* of the number, or of the time; -1: none */
-    int64_t period; /* of that time, ns; 0: the column is the number */
+    int64_t period; /* of that time, in its unit; 0: the column is the number */
 };
+
+/* The nanoseconds of a unit of time by its name in a pprof, such as "milliseconds"; 0: it is none.
+ */
+uint64_t pprof_time_unit(struct view unit);
 
 struct pprof_count pprof_count_of(const struct pprof *pprof);
 

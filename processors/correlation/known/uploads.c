@@ -53,6 +53,7 @@ bool upload_make_rows(struct upload *upload, size_t count, bool wall, struct are
     upload->ids = arena_array(arena, count, sizeof *upload->ids);
     if (wall)
         upload->wall_ns = arena_array(arena, count, sizeof *upload->wall_ns);
+    upload->rows = upload->beside = count;
     return upload->ids && (upload->wall_ns || !wall);
 }
 
@@ -108,31 +109,39 @@ static uint32_t small(uint64_t value)
 
 /* Which of a pprof's values are used; -1: absent. */
 struct columns {
-    int cpu;     /* cpu/nanoseconds */
-    int wall;    /* wall/nanoseconds */
-    int decides; /* must be positive for a sample to count; -1: any */
+    int cpu;                      /* CPU time */
+    int wall;                     /* wall time */
+    int decides;                  /* must be positive for a sample to count; -1: any */
+    uint64_t cpu_unit, wall_unit; /* ns */
 };
 
-static int column(const struct pprof *pprof, struct view type, struct view unit)
+static int column(const struct pprof *pprof, struct view type)
+{
+    for (size_t i = 0; i < pprof->type_count; i++)
+        if (view_eq(pprof->types[i].type, type))
+            return (int)i;
+    return -1;
+}
+
+/* A column of time, and its unit; -1: absent. */
+static int time_column(const struct pprof *pprof, struct view type, uint64_t *unit)
 {
     for (size_t i = 0; i < pprof->type_count; i++)
         if (view_eq(pprof->types[i].type, type) &&
-            (unit.size == 0 || view_eq(pprof->types[i].unit, unit)))
+            (*unit = pprof_time_unit(pprof->types[i].unit)) != 0)
             return (int)i;
     return -1;
 }
 
 static struct columns columns_of(const struct pprof *pprof, enum kind kind)
 {
-    struct columns columns = {
-        .cpu = column(pprof, cpu, VIEW("nanoseconds")),
-        .wall = column(pprof, VIEW("wall"), VIEW("nanoseconds")),
-        .decides = -1,
-    };
+    struct columns columns = {.decides = -1};
+    columns.cpu = time_column(pprof, cpu, &columns.cpu_unit);
+    columns.wall = time_column(pprof, VIEW("wall"), &columns.wall_unit);
     if (kind == KIND_PROCESS_CPU)
-        columns.decides = column(pprof, cpu, VIEW(""));
+        columns.decides = column(pprof, cpu);
     else if (kind == KIND_WALL)
-        columns.decides = column(pprof, VIEW("wall"), VIEW(""));
+        columns.decides = column(pprof, VIEW("wall"));
     return columns;
 }
 
@@ -167,19 +176,25 @@ static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof, b
     struct pprof_sample sample;
     uint64_t id;
     while (pprof_next_sample(pprof, &scan, &sample)) {
-        if (!sample.span_id.data || !span_id_parse(sample.span_id, &id) ||
-            !counts(&sample, &columns))
+        if (!sample.span_id.data || !span_id_parse(sample.span_id, &id))
+            continue;
+        uint64_t wall = columns.wall < 0 ? 0 : positive(sample.values[columns.wall]);
+        bool counted = counts(&sample, &columns);
+        if (!counted && !wall)
             continue;
         enum pprof_shown shown = pprof_frames_shown(&frames, &sample);
-        upload->unsymbolized |= shown == PPROF_UNSYMBOLIZED;
+        upload->unsymbolized |= counted && shown == PPROF_UNSYMBOLIZED;
         if (shown != PPROF_SHOWN)
             continue;
+        size_t at = counted ? upload->count++ : --upload->beside;
         if (upload->wall_ns)
-            upload->wall_ns[upload->count] = positive(sample.values[columns.wall]);
-        upload->ids[upload->count++] = (struct span_figures){
+            upload->wall_ns[at] = upload_product(wall, columns.wall_unit);
+        upload->ids[at] = (struct span_figures){
             .id = id,
             .samples = small(pprof_count_samples(&count, &sample)),
-            .cpu_ns = columns.cpu < 0 ? 0 : positive(sample.values[columns.cpu]),
+            .cpu_ns = columns.cpu < 0
+                          ? 0
+                          : upload_product(positive(sample.values[columns.cpu]), columns.cpu_unit),
         };
     }
     return true;
@@ -267,7 +282,15 @@ static uint64_t otlp_unit_of(const struct otlp_profile *profile, struct view nam
 {
     if (view_eq(profile->type, samples))
         return view_eq(profile->period_type, name) ? positive(profile->period) : 0;
-    return view_eq(profile->type, name) && view_eq(profile->unit, VIEW("nanoseconds"));
+    return view_eq(profile->type, name) ? pprof_time_unit(profile->unit) : 0;
+}
+
+/* The value that a sample of the profiler has: of time its period, where that is stated. */
+static uint64_t otlp_value_of_one(const struct otlp_profile *profile)
+{
+    bool timed = view_eq(profile->period_type, profile->type) &&
+                 view_eq(profile->period_unit, profile->unit);
+    return view_eq(profile->type, samples) ? 1 : timed ? positive(profile->period) : 0;
 }
 
 static bool otlp_id(const struct otlp_profile_sample *sample, uint64_t *id)
@@ -279,11 +302,17 @@ static bool otlp_id(const struct otlp_profile_sample *sample, uint64_t *id)
     return sample->span_id_text.data && span_id_parse(sample->span_id_text, id);
 }
 
+/* How many samples of the profiler a value stands for. */
+static uint32_t otlp_taken(uint64_t value, uint64_t one)
+{
+    return one && value > one ? small((value - one / 2) / one + (one > 1)) : 1;
+}
+
 static bool read_otlp_ids(struct upload *upload, const struct otlp_dictionary *dictionary,
                           const struct otlp_profile *profile, bool symbolizes, struct arena *arena)
 {
     uint64_t cpu_unit = otlp_unit_of(profile, cpu), wall_unit = otlp_unit_of(profile, VIEW("wall"));
-    bool counted = view_eq(profile->type, samples);
+    uint64_t one = otlp_value_of_one(profile);
     upload->times_cpu = cpu_unit != 0;
     if (!upload_make_rows(upload, profile->sample_count, wall_unit != 0, arena))
         return false;
@@ -300,10 +329,8 @@ static bool read_otlp_ids(struct upload *upload, const struct otlp_dictionary *d
         }
         if (upload->wall_ns)
             upload->wall_ns[upload->count] = upload_product(value, wall_unit);
-        upload->ids[upload->count++] =
-            (struct span_figures){.id = id,
-                                  .samples = counted ? small(value) : 1,
-                                  .cpu_ns = upload_product(value, cpu_unit)};
+        upload->ids[upload->count++] = (struct span_figures){
+            .id = id, .samples = otlp_taken(value, one), .cpu_ns = upload_product(value, cpu_unit)};
     }
     return true;
 }

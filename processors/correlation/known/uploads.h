@@ -37,7 +37,10 @@ struct upload {
     struct span_figures *ids; /* one for each sample with an id; ids may repeat */
     size_t count;
     uint64_t *wall_ns; /* wall time of each of these; NULL: not measured */
-    bool times_cpu;    /* it measures CPU time */
+    /* Rows from `beside` to `rows`: samples with wall time alone in a profile that confirms by CPU
+     * time. They do not count, but for that time. */
+    size_t beside, rows;
+    bool times_cpu; /* it measures CPU time */
 };
 
 /* How profiles are read. */

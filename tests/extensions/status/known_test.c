@@ -645,6 +645,61 @@ START_TEST(samples_under_another_name_are_the_spans_unless_it_has_one)
 }
 END_TEST
 
+/* CPU and wall time of a span come in profiles of their own; before CPU time comes (c), wall time
+ * confirms (w), later it does not (x, y). */
+START_TEST(samples_are_those_of_cpu_time_whatever_comes_first)
+{
+    static const struct {
+        const char *uploads;
+        uint64_t walls;
+    } orders[] = {{"wc", 1}, {"cx", 1}, {"cxx", 1}, {"cxyx", 2}, {"xwcy", 3}};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct rig rig;
+        struct told_reason told = {0};
+        rig_init(&rig);
+        decide(&rig, 1, true, NOW);
+        passed(&rig, 1, true, "GET /", NOW);
+        for (const char *at = orders[i].uploads; *at; at++) {
+            const struct watch_window window = {.arrived = NOW,
+                                                .times_cpu = *at == 'c',
+                                                .beside = *at > 'w',
+                                                .content = *at > 'w' ? (uint64_t)*at : 0};
+            sampled_in(&rig, window,
+                       *at == 'c' ? (struct watch_sample){.id = 1, .samples = 3, .cpu_ns = 30}
+                                  : (struct watch_sample){.id = 1, .samples = 23, .wall_ns = 230});
+        }
+        const struct known_span *span = known_find(&rig.known, 1);
+        ck_assert_uint_eq(known_samples(&rig.known, span), 3);
+        ck_assert_uint_eq(span->cpu_ns, 30);
+        ck_assert_uint_eq(span->wall_ns, 230 * orders[i].walls);
+        ck_assert_uint_eq(route(&rig, "GET /")->samples, 3);
+        ck_assert_uint_eq(route(&rig, "GET /")->wall_ns, 230 * orders[i].walls);
+        ck_assert_uint_eq(rig.known.services[1]->samples, 3);
+        ck_assert(!reason_of(&rig.known, span, &told));
+        rig_release(&rig);
+    }
+}
+END_TEST
+
+START_TEST(wall_time_beside_cpu_time_explains_nothing)
+{
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    sampled(&rig, 2, 5, NOW);
+    decide(&rig, 1, false, NOW);
+    sampled_in(&rig, (struct watch_window){.arrived = NOW + 40 * NS_PER_S, .beside = true},
+               (struct watch_sample){.id = 1, .samples = 3, .wall_ns = 30});
+    const struct known_span *span = known_find(&rig.known, 1);
+    ck_assert(reason_of(&rig.known, span, &told));
+    ck_assert_str_eq(told.word, "no_sample"); /* rather than came_late */
+    ck_assert_ptr_nonnull(strstr(told.text, "Only samples of wall time name it"));
+    ck_assert_uint_eq(span->wall_ns, 30);
+    ck_assert_uint_eq(known_samples(&rig.known, span), 3);
+    rig_release(&rig);
+}
+END_TEST
+
 SUITE_MAIN("status known", samples_are_joined_with_their_span_in_any_order,
            a_profile_id_is_a_link_unless_it_was_decided_otherwise,
            names_differ_where_no_sample_came_under_the_name_of_the_span,
@@ -660,4 +715,5 @@ SUITE_MAIN("status known", samples_are_joined_with_their_span_in_any_order,
            history_goes_by_steps, spans_of_two_services_with_one_id_stay_apart,
            samples_of_two_services_with_one_id_stay_apart,
            samples_under_another_name_are_the_spans_unless_it_has_one,
-           each_window_says_whether_it_holds_samples)
+           samples_are_those_of_cpu_time_whatever_comes_first,
+           wall_time_beside_cpu_time_explains_nothing, each_window_says_whether_it_holds_samples)

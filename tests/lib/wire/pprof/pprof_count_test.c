@@ -4,7 +4,8 @@
 #include "tests/support/suite.h"
 
 /* The samples of a profile with one record; types are type and unit, up to an empty type. */
-static uint64_t samples_of(const char *const *types, const int64_t *values, int64_t period)
+static uint64_t samples_of(const char *const *types, const int64_t *values, int64_t period,
+                           const char *unit)
 {
     struct arena arena;
     struct pprof pprof;
@@ -14,7 +15,7 @@ static uint64_t samples_of(const char *const *types, const int64_t *values, int6
     for (; *types; types += 2)
         pprof_build_type(build, types[0], types[1]);
     if (period)
-        pprof_build_period(build, "cpu", "nanoseconds", period);
+        pprof_build_period(build, "cpu", unit, period);
     pprof_build_sample(build, values, (const char *const[]){"f", NULL});
     struct bytes raw = pprof_build_raw(build);
     arena_init(&arena, 1 << 20);
@@ -29,7 +30,8 @@ static uint64_t samples_of(const char *const *types, const int64_t *values, int6
     return samples;
 }
 #define SAMPLES(period, types, ...)                                                                \
-    samples_of((const char *const[]){types, NULL}, (const int64_t[]){__VA_ARGS__}, period)
+    samples_of((const char *const[]){types, NULL}, (const int64_t[]){__VA_ARGS__}, period,         \
+               "nanoseconds")
 #define GO     "samples", "count", "cpu", "nanoseconds"
 #define PYTHON "cpu", "nanoseconds"
 #define HEAP   "inuse_space", "bytes"
@@ -53,6 +55,16 @@ START_TEST(without_one_it_is_the_time_in_periods)
 }
 END_TEST
 
+START_TEST(time_and_period_may_have_another_unit)
+{
+    static const char *const ms[] = {"cpu", "milliseconds", NULL};
+    ck_assert_uint_eq(samples_of(ms, (const int64_t[]){30}, 10, "milliseconds"), 3);
+    ck_assert_uint_eq(samples_of(ms, (const int64_t[]){30}, 10000000, "nanoseconds"), 1);
+    ck_assert_uint_eq(pprof_time_unit(VIEW("microseconds")), 1000);
+    ck_assert_uint_eq(pprof_time_unit(VIEW("count")), 0);
+}
+END_TEST
+
 START_TEST(without_a_period_of_time_a_record_is_one)
 {
     ck_assert_uint_eq(SAMPLES(0, PYTHON, 290000000), 1);
@@ -61,4 +73,5 @@ START_TEST(without_a_period_of_time_a_record_is_one)
 END_TEST
 
 SUITE_MAIN("pprof_count", the_number_that_a_profile_states_is_taken,
-           without_one_it_is_the_time_in_periods, without_a_period_of_time_a_record_is_one)
+           without_one_it_is_the_time_in_periods, time_and_period_may_have_another_unit,
+           without_a_period_of_time_a_record_is_one)
