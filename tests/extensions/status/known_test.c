@@ -29,12 +29,12 @@ static void rig_release(struct rig *rig)
 
 static struct watch_service shop(void)
 {
-    return (struct watch_service){7, VIEW("shop"), NULL};
+    return (struct watch_service){7, VIEW("shop")};
 }
 
 static struct watch_service till(void)
 {
-    return (struct watch_service){8, VIEW("till"), NULL};
+    return (struct watch_service){8, VIEW("till")};
 }
 
 static void decide_of(struct rig *rig, struct watch_service service, uint64_t id, bool linked,
@@ -376,7 +376,7 @@ START_TEST(a_new_service_takes_the_place_of_the_one_with_the_least)
     rig_init(&rig);
     for (unsigned i = 0; i < 3 * KNOWN_SERVICES; i++, now += NS_PER_S / 4) {
         snprintf(name, sizeof name, "junk-%u", i);
-        const struct watch_service junk = {100 + i, view_of(name), NULL};
+        const struct watch_service junk = {.key = 100 + i, .name = view_of(name)};
         const struct watch_window window = {.service = junk, .arrived = now, .times_cpu = true};
         sampled_in(&rig, window, (struct watch_sample){.id = i + 1, .samples = 1, .cpu_ns = 3});
         decide_of(&rig, junk, i + 1, false, now);
