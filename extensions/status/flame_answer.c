@@ -309,7 +309,8 @@ static void draw(struct status *self, const struct wanted *wanted, struct flame 
 }
 
 /* Whether profiles with what was asked for have been evicted, by when they arrived. */
-static bool has_given_way(struct status *self, const struct wanted *wanted)
+static bool has_given_way(struct status *self, const struct wanted *wanted,
+                          const struct flame *flame)
 {
     const struct flame_query *query = wanted->query;
     uint64_t until = keep_reach(&self->keep).profiles, first = wanted->earliest;
@@ -319,7 +320,8 @@ static bool has_given_way(struct status *self, const struct wanted *wanted)
         first = service ? self->known.services[service]->first_came : 0;
         status_unlock(self);
     }
-    return first && first <= until && query->from_ns <= until;
+    uint64_t near = flame->samples ? 0 : NEAR; /* correlation notes a profile after it passed */
+    return until && first && first <= until + near && query->from_ns <= until;
 }
 
 static void say_what_is_missing(struct status *self, struct wanted *wanted, struct flame *flame)
@@ -335,7 +337,7 @@ static void say_what_is_missing(struct status *self, struct wanted *wanted, stru
     if (!flame->text && flame->truncated)
         flame->text =
             "Some stacks are missing: there are too many, or a profile could not be read.";
-    if (!flame->text && has_given_way(self, wanted)) {
+    if (!flame->text && has_given_way(self, wanted, flame)) {
         flame->text = "Profiles of its time have given way to newer data, so that samples are "
                       "missing.";
         flame->fix = "Raise keep_mib of the status extension.";
