@@ -80,8 +80,12 @@ describe("an empty process", () => {
     const page = await open(browser, spanlink.url);
     await page.getByRole("region", { name: "settings of the SDK" })
       .getByText(`OTEL_EXPORTER_OTLP_ENDPOINT=${spanlink.otlp}`).waitFor();
-    await page.getByRole("region", { name: "setting of the profiler" })
-      .getByText(`PYROSCOPE_SERVER_ADDRESS=${spanlink.pyroscope}`).waitFor();
+    const setting = page.getByRole("region", { name: "Setting of the profiler" });
+    for (const text of [`server_address="${spanlink.pyroscope}"`,
+      `ApplicationName: "…", ServerAddress: "${spanlink.pyroscope}"`,
+      `appName: "…", serverAddress: "${spanlink.pyroscope}"`,
+      `PYROSCOPE_SERVER_ADDRESS=${spanlink.pyroscope}`]) await setting.getByText(text).waitFor();
+    assert.deepEqual(await violations(page), []);
     await close(page);
   });
 
@@ -313,6 +317,173 @@ test("a trace whose local root has not come is marked", async () => {
   await spanlink.remove();
 });
 
+describe("spans that wait for their samples", () => {
+  let spanlink, root;
+  before(async () => {
+    spanlink = await Spanlink.start({ correlation: "hold: 50s" });
+    await fetch(`${spanlink.pyroscope}/ingest?name=shop&format=pprof`, { method: "POST",
+      body: "no profile" });
+    const end = now();
+    root = span({ trace: id(32), name: "GET /", start: end - MS, end });
+    await sendSpans(spanlink, "shop", [root]);
+    await until(async () => (await spanlink.api(`/api/spans/${root.spanId}`)).decision === "waiting",
+      "the hold");
+  });
+  after(() => spanlink.remove());
+
+  const WAITS = /^1 span waits for its samples, for up to \d+ s more/;
+  for (const [view, address] of [["the trace", ({ traceId }) => `trace/${traceId}`],
+    ["its address in the list", ({ traceId }) => `traces/${traceId}`],
+    ["the flame graph of the span", ({ spanId }) => `flame?span=${spanId}`],
+    ["the flame graph of the trace", ({ traceId }) => `flame?trace=${traceId}`],
+    ["a search for the trace", ({ traceId }) => `traces?q=${traceId}`],
+    ["a search for the span", ({ spanId }) => `traces?q=${spanId}`],
+    ["the list", () => "traces"]]) {
+    test(`${view} says so`, async () => {
+      const page = await open(browser, `${spanlink.url}/#/${address(root)}`);
+      await page.getByText(WAITS).first().waitFor();
+      assert.equal(await page.getByText("keep_mib").count(), 0);
+      assert.deepEqual(await violations(page), []);
+      await close(page);
+    });
+  }
+
+  test("Why says so, and what was refused", async () => {
+    const page = await open(browser, `${spanlink.url}/#/why`);
+    await page.getByText("1 span waits for its samples").waitFor();
+    await page.getByText(/^pyroscope refused 1 request: /).waitFor();
+    assert.equal(await page.getByText("No trace has arrived yet").count(), 0);
+    await close(page);
+  });
+
+  test("all views go on when the samples have come", async () => {
+    const pages = await Promise.all([`trace/${root.traceId}`, `flame?span=${root.spanId}`,
+      `traces?q=${root.traceId}`].map((view) => open(browser, `${spanlink.url}/#/${view}`)));
+    for (const page of pages) await page.getByText(WAITS).first().waitFor();
+    const [trace, flame, list] = pages;
+    await sendProfile(spanlink, "shop", [{ stack: ["main"], value: 10_000_000, span: root.spanId }],
+      now() - 10n * NS, now());
+    await trace.getByRole("treeitem", { name: "shop GET /" }).waitFor();
+    await flame.getByRole("heading", { name: "shop GET /" }).waitFor();
+    await flame.getByText("10 ms").first().waitFor();
+    await list.getByRole("link", { name: "shop GET /" }).waitFor();
+    for (const page of pages) await close(page);
+  });
+});
+
+describe("a trace of which a part waits", () => {
+  let spanlink, trace;
+  before(async () => {
+    spanlink = await Spanlink.start({ correlation: "hold: 50s" });
+    trace = id(32);
+    const end = now();
+    const [front, back] = [id(16), id(16)];
+    await sendProfile(spanlink, "back", [{ stack: ["main"], value: 10_000_000, span: back }],
+      end - 10n * NS, end);
+    await sendSpans(spanlink, "back", [span({ trace, span: back, parent: front, name: "GET /b",
+      start: end - 2n * MS, end }), span({ trace, parent: back, name: "sort", kind: 1,
+      start: end - MS, end })]);
+    await sendSpans(spanlink, "front", [span({ trace, span: front, name: "GET /f",
+      start: end - 3n * MS, end })]);
+    await until(async () => {
+      const told = await spanlink.api(`/api/traces/${trace}`);
+      return told.spans.length === 2 && told.waiting.spans === 1;
+    }, "the spans");
+  });
+  after(() => spanlink.remove());
+
+  test("is marked as such", async () => {
+    const page = await open(browser, `${spanlink.url}/#/traces`);
+    await page.getByRole("link", { name: "back GET /b parent not here, 1 more wait" }).click();
+    await page.getByText(/^1 more span waits for its samples/).waitFor();
+    await page.getByText("The parent of one span is not here yet").waitFor();
+    await page.getByRole("treeitem", { name: "back GET /b parent not here" }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.goto(`${spanlink.url}/#/flame?trace=${trace}`);
+    await page.getByText(/^1 more span waits for its samples/).waitFor();
+    await close(page);
+  });
+
+  test("a span without samples shows the flame graph of its local root", async () => {
+    const page = await open(browser, `${spanlink.url}/#/trace/${trace}`);
+    await page.getByRole("treeitem", { name: "back sort" }).click();
+    const details = page.getByRole("region", { name: "Span", exact: true });
+    await details.getByRole("heading", { name: "back sort" }).waitFor();
+    await details.getByText("Samples name local roots. ").waitFor();
+    await details.getByText("10 ms").first().waitFor();
+    await details.getByRole("link", { name: "GET /b" }).click();
+    await details.getByRole("heading", { name: "back GET /b" }).waitFor();
+    await close(page);
+  });
+
+  test("a span without samples is nothing to compare with, and is said to be", async () => {
+    const { spans } = await spanlink.api(`/api/traces/${trace}`);
+    const [linked, child] = ["GET /b", "sort"].map((name) => spans.find(
+      (each) => each.name === name).span_id);
+    const page = await open(browser, `${spanlink.url}/#/flame?span=${linked}`);
+    const pick = page.getByLabel("Compare with");
+    await pick.selectOption("another span…");
+    const other = page.getByLabel("Id of the other span");
+    const compare = async (text) => {
+      await other.fill(text);
+      await other.press("Enter");
+    };
+    await compare("zzzz");
+    await page.getByRole("alert").getByText("This is not a span id").waitFor();
+    assert.equal(await other.inputValue(), "zzzz");
+    await page.getByText("10 ms").first().waitFor();
+    await compare("00000000000000ff");
+    await page.getByRole("alert").getByText("There is nothing to compare with: not known").waitFor();
+    assert.deepEqual(await violations(page), []);
+    await compare(`00-${trace}-${child}-01`);
+    await page.getByText(`span ${child}, which has no samples`).waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
+    await close(page);
+  });
+});
+
+test("a service whose spans are not linked is found among linked ones", async () => {
+  const spanlink = await Spanlink.start(HASTY);
+  const end = now();
+  const [trace, front, back] = [id(32), id(16), id(16)];
+  await sendProfile(spanlink, "back", [{ stack: ["main"], value: 10_000_000, span: back }],
+    end - 10n * NS, end);
+  await sendSpans(spanlink, "back", [span({ trace, span: back, parent: front, name: "GET /b",
+    start: end - MS, end })]);
+  await sendSpans(spanlink, "front", [span({ trace, span: front, name: "GET /f",
+    start: end - MS, end })]);
+  await until(async () => (await spanlink.api(`/api/traces/${trace}`)).spans.length === 2,
+    "the spans");
+  const page = await open(browser, `${spanlink.url}/#/traces?service=front&linked=false`);
+  await page.getByRole("link", { name: "not profiled" }).waitFor();
+  await page.getByRole("link", { name: "1 linked: flame graph of the trace" }).waitFor();
+  assert.deepEqual(await violations(page), []);
+  await page.goto(`${spanlink.url}/#/traces?service=back&linked=false`);
+  await page.getByText("No trace matches").waitFor();
+  await close(page);
+  await spanlink.remove();
+});
+
+test("a filter that drops every span is named", async () => {
+  const spanlink = await Spanlink.start({ processors:
+    'filter: {traces: {span: ["name == \\"ping\\""]}}', before: "filter, " });
+  const end = now();
+  await sendSpans(spanlink, "shop", Array.from({ length: 3 }, () => span({ trace: id(32),
+    name: "ping", start: end - MS, end })));
+  const page = await open(browser, `${spanlink.url}/#/traces`);
+  await page.getByRole("heading", { name: "3 spans received, none shown" }).waitFor();
+  await page.getByText("filter: 3 spans came in, 0 went out").waitFor();
+  assert.deepEqual(await violations(page), []);
+  await page.goto(`${spanlink.url}/#/why`);
+  await page.getByRole("heading", { name: "3 spans received, none shown" }).waitFor();
+  await page.goto(`${spanlink.url}/#/pipeline`);
+  const card = page.getByRole("article", { name: "processor filter" });
+  await card.getByText("nothing goes out").waitFor();
+  await card.getByText(/0 so far, 3 came in/).waitFor();
+  await close(page);
+  await spanlink.remove();
+});
+
 describe("a trace that is no tree", () => {
   let spanlink;
   before(async () => (spanlink = await Spanlink.start(HASTY)));
@@ -386,12 +557,15 @@ describe("a profiler with another name", () => {
     const card = page.getByRole("article").filter({ has: page.getByRole("heading",
       { name: "shop", exact: true }) });
     await card.getByRole("heading", { name: "Names that do not match" }).waitFor();
-    await card.getByText("PYROSCOPE_APPLICATION_NAME=shop", { exact: true }).waitFor();
+    await card.getByText('Give the profiler the name of the spans, "shop" (its application name)')
+      .first().waitFor();
     await page.getByRole("article").filter({ has: page.getByRole("heading",
       { name: "shop-profiler", exact: true }) }).getByText("Its samples name spans of shop").waitFor();
     await fetch(`${spanlink.pyroscope}/ingest?name=shop&format=pprof`, { method: "POST",
       body: "no profile" });
     await page.getByText(/^pyroscope refused 1 request: /).waitFor();
+    await page.getByRole("heading", { name: "Requests were refused" }).waitFor();
+    assert.equal(await page.getByText("lost").count(), 0);
     await page.goto(`${spanlink.url}/#/trace/${root.traceId}`);
     const details = page.getByRole("region", { name: "Span", exact: true });
     await details.getByText("names differ").waitFor();

@@ -1,10 +1,12 @@
 /* Requests to the API, and whether spanlink responds. */
 
-/** message: a sentence to show; status: of HTTP, 0 without a response. */
+/**
+ * message: a sentence to show; status: of HTTP, 0 without a response; waiting: spans that are held.
+ */
 class ApiError extends Error {
-	constructor(status, sentence) {
+	constructor(status, sentence, waiting) {
 		super(sentence);
-		this.status = status;
+		Object.assign(this, { status, waiting });
 	}
 }
 
@@ -29,15 +31,11 @@ export function url(path, params = {}) {
 	return text ? `${path}?${text}` : path;
 }
 
-async function sentence(answer) {
-	try {
-		const body = await answer.json();
-		if (typeof body.error === "string") return body.error;
-	} catch {
-		// Not JSON
-	}
-	if (answer.status === 401) return "The browser sent no valid credentials.";
-	return `spanlink responded with ${answer.status} ${answer.statusText}.`;
+async function failure(answer) {
+	const { error, waiting } = await answer.json().catch(() => ({}));
+	return new ApiError(answer.status, typeof error === "string" ? error
+		: answer.status === 401 ? "The browser sent no valid credentials."
+			: `spanlink responded with ${answer.status} ${answer.statusText}.`, waiting);
 }
 
 /** Returns the JSON of a response. Throws ApiError, or AbortError after the signal. */
@@ -51,7 +49,7 @@ export async function get(path, params, signal) {
 		throw new ApiError(0, `spanlink does not respond on ${location.host}.`);
 	}
 	setLost(false);
-	if (!answer.ok) throw new ApiError(answer.status, await sentence(answer));
+	if (!answer.ok) throw await failure(answer);
 	try {
 		return await answer.json();
 	} catch (problem) {

@@ -3,7 +3,7 @@ import { connection, get, noteUptime, poll } from "./api.js";
 import { announce, fill, h } from "./dom.js";
 import { duration, plural, problems } from "./format.js";
 import { anchor, button, failure, para } from "./parts.js";
-import { current, link } from "./route.js";
+import { current, link, note } from "./route.js";
 
 const MODULES = { traces: "./traces.js", trace: "./trace.js", flame: "./flame.js", why: "./why.js",
 	cost: "./cost.js", pipeline: "./pipeline.js" };
@@ -26,6 +26,10 @@ function unknown(name) {
 
 async function show() {
 	const route = current();
+	if (route.view === "traces" && route.id) {
+		note(link("trace", route.params, route.id));
+		route.view = "trace";
+	}
 	const first = shown === null;
 	mark(route.view);
 	if (shown && shown.name === route.view && shown.id === route.id && shown.view) {

@@ -70,11 +70,9 @@ function picture({ times, series, words }, width, most, at) {
 	const height = 150;
 	const step = (width - 8) / Math.max(1, times.length);
 	const y = (value) => (height * value) / (most || 1);
+	const grid = (make) => s("g.grid", [0.5, 1].map((part) => make(height - height * part, part)));
 	const out = s("svg", { width, height: height + 20, "aria-hidden": "true" },
-		[0.5, 1].map((part) => s("g.grid",
-			s("line", { x1: 4, x2: width - 4, y1: height - height * part + 0.5,
-				y2: height - height * part + 0.5 }),
-			s("text", { x: 6, y: height - height * part + 13, text: words(most * part) }))));
+		grid((top) => s("line", { x1: 4, x2: width - 4, y1: top + 0.5, y2: top + 0.5 })));
 	times.forEach((_, i) => {
 		let top = height;
 		out.append(s("g", { class: `column${i === at ? " at" : ""}` },
@@ -87,6 +85,7 @@ function picture({ times, series, words }, width, most, at) {
 					style: { fill: each.tone } });
 			})));
 	});
+	out.append(grid((top, part) => s("text", { x: 6, y: top + 13, text: words(most * part) })));
 	const apart = Math.ceil(110 / step);
 	for (let i = 0; i < times.length; i += apart) {
 		out.append(s("text.axis", { x: 4 + i * step, y: height + 15, text: time(times[i]) }));

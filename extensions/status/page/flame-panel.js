@@ -6,7 +6,7 @@ import { get, url } from "./api.js";
 import { announce, fill, h, plain, segmented, select } from "./dom.js";
 import { FlameCanvas } from "./flame-canvas.js";
 import { matcher } from "./flame-layout.js";
-import { count, inUnit, percent, plural, profileType } from "./format.js";
+import { count, inUnit, percent, plural, profileType, spanIdOf, traceIdOf } from "./format.js";
 import { anchor, button, code, failure, muted, notice, number, para, renewed,
 	table } from "./parts.js";
 import { link } from "./route.js";
@@ -23,7 +23,7 @@ class Helper {
 			const { resolve, reject } = this.open.get(data.id);
 			this.open.delete(data.id);
 			if (data.error === undefined) resolve(data);
-			else reject(Object.assign(new Error(data.error), { status: data.status }));
+			else reject(Object.assign(new Error(data.error), data));
 		};
 		this.worker.onerror = () => {
 			for (const { reject } of this.open.values()) {
@@ -90,7 +90,8 @@ export class FlamePanel {
 	async load() {
 		const turn = (this.loads = (this.loads ?? 0) + 1);
 		try {
-			const against = await counterpart(this.source, this.state.vs, this.signal);
+			const against = this.wrong?.vs === this.state.vs ? null
+				: await counterpart(this.source, this.state.vs, this.signal);
 			const answer = await this.helper.ask("load",
 				{ query: this.query(), share: this.state.by === "share", mean: against?.mean,
 					against: against && { ...against.query, type: this.state.type } });
@@ -99,14 +100,20 @@ export class FlamePanel {
 			this.unit = against && this.state.by === "share" ? null : answer.meta.unit;
 			this.build();
 		} catch (problem) {
-			if (!this.signal.aborted && turn === this.loads
-				&& problem.name !== "AbortError") this.failed(problem);
+			if (this.signal.aborted || turn !== this.loads || problem.name === "AbortError") return;
+			if (problem.other) {
+				this.wrong = { vs: this.state.vs,
+					text: `There is nothing to compare with: ${problem.message}.` };
+				this.load();
+				return;
+			}
+			this.failed(problem);
 		}
 		this.host.removeAttribute("aria-busy");
 	}
 
 	failed(problem) {
-		if (problem.status === 0) setTimeout(() => this.signal.aborted || this.load(), 2000);
+		if (problem.status === 0 || problem.waiting?.spans) setTimeout(() => this.signal.aborted || this.load(), 2000);
 		fill(this.host, failure("There is no flame graph", problem,
 			problem.status === 0 && para(muted("It is drawn as soon as spanlink answers.")),
 			this.state.vs && button("Do not compare", () => this.compareWith("")), this.whyLink()));
@@ -155,7 +162,8 @@ export class FlamePanel {
 			zoomed: () => this.zoomed() });
 		this.chosen = h("div");
 		this.stage = h("div");
-		fill(this.host, this.toolbar(), this.summary(), this.stage, this.chosen);
+		fill(this.host, this.toolbar(), this.state.vs && this.wrong?.vs === this.state.vs
+			&& h("p", { role: "alert" }, h("span.badge.bad", this.wrong.text)), this.summary(), this.stage, this.chosen);
 		this.graph.show({ tree: this.tree, names: this.names, unit: this.unit });
 		this.arrange();
 		this.searchNow(false);
@@ -204,7 +212,7 @@ export class FlamePanel {
 		return h("p.summary", parts, " against ",
 			h("b", inUnit(this.meta.before, this.meta.unit)), this.against.mean
 				? `, the mean of ${plural(this.meta.spans, "linked span")} of ` : " of ",
-			`${this.against.words} `,
+			`${this.against.words}${this.meta.before ? "" : ", which has no samples"} `,
 			h("span.legend", h("i.less"), "less now ",
 				h("i.more"), "more now"));
 	}
@@ -216,13 +224,12 @@ export class FlamePanel {
 		if (kind === "span") choices.push(["route", "its route's mean"], ["span", "another span…"]);
 		if (kind === "trace") choices.push(["trace", "another trace…"]);
 		if (kind === "service" && source.from) choices.push(["before", "the time before"]);
-		if (choices.length === 1) return null;
+		if (choices.length === 1) return muted("Choose a time to compare it with the time before.");
 		const now = (state.vs ?? "").split(":")[0];
 		const id = h("input", { placeholder: `${kind} id`,
 			hidden: now !== kind,
 			"aria-label": `Id of the other ${kind}`, value: now === kind ? state.vs.split(":")[1] : "",
-			onchange: () => id.value.trim()
-				&& this.compareWith(`${kind}:${id.value.trim().toLowerCase()}`) });
+			onchange: () => id.value.trim() && this.compareWithId(kind, id.value.trim()) });
 		const pick = select("Compare with", choices, now, (vs) => {
 			id.hidden = vs !== kind;
 			if (vs === kind) id.focus();
@@ -231,6 +238,14 @@ export class FlamePanel {
 		const by = this.against && segmented("Compare by", [["", "Values"], ["share", "Shares"]],
 			state.by ?? "", (value) => { this.set({ by: value }); this.load(); });
 		return h("div.compare", pick, id, by);
+	}
+
+	compareWithId(kind, text) {
+		const id = kind === "span" ? spanIdOf(text) : traceIdOf(text);
+		const vs = `${kind}:${id ?? text}`;
+		this.wrong = id ? null : { vs, text: `This is not a ${kind} id: expected `
+			+ `${kind === "span" ? 16 : 32} hex digits, or a traceparent.` };
+		this.compareWith(vs);
 	}
 
 	compareWith(vs) {

@@ -23,7 +23,9 @@ async function graph(query) {
 async function load({ id, query, against, share, mean }) {
 	newest = id;
 	const answer = await graph(query);
-	const other = against && await graph(against);
+	const other = against && await graph(against).catch((problem) => {
+		throw Object.assign(problem, { other: true });
+	});
 	const meta = { unit: answer.unit, type: answer.type, types: answer.types ?? [],
 		last: answer.aggregation === "last", total: answer.total, samples: answer.samples,
 		missing: [answer.text, answer.fix].filter(Boolean).join(" ") };
@@ -50,6 +52,7 @@ self.addEventListener("message", async ({ data }) => {
 	try {
 		self.postMessage({ id: data.id, ...await operations[data.op](data) });
 	} catch (problem) {
-		self.postMessage({ id: data.id, error: problem.message, status: problem.status ?? null });
+		const { message: error, status = null, other, waiting } = problem;
+		self.postMessage({ id: data.id, error, status, other, waiting });
 	}
 });

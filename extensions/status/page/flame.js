@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { fill, h, select } from "./dom.js";
 import { FlamePanel } from "./flame-panel.js";
-import { count, cpuTime, named, wallOnly } from "./format.js";
+import { count, cpuTime, named, waits, wallOnly } from "./format.js";
 import { anchor, button, choices, failure, muted, notice, para, RANGES, renewed, who } from "./parts.js";
 import { go, link, note } from "./route.js";
 
@@ -51,6 +51,8 @@ export class View {
 		fill(this.head, h("h1", "Flame graph of a span"), para(muted(span)));
 		try {
 			const known = await get(`/api/spans/${span}`, { service }, this.scope.signal);
+			const signal = this.scope.signal;
+			if (known.decision === "waiting") setTimeout(() => signal.aborted || this.spanHead(), 2000);
 			if (!known.name) return;
 			fill(this.head, h("h1", who(known.service, known.name)),
 			h("p.crumbs",
@@ -72,11 +74,12 @@ export class View {
 		this.wallHint(trace);
 	}
 
-	/* Says which services a graph of CPU time leaves out. */
+	/* Says what a graph leaves out: spans that wait, and services without CPU time. */
 	async wallHint(id) {
-		if ((this.state.type ?? "").startsWith("wall")) return;
 		try {
-			const { spans } = await get(`/api/traces/${id}`, {}, this.scope.signal);
+			const { spans, waiting } = await get(`/api/traces/${id}`, {}, this.scope.signal);
+			if (waiting.spans > 0) this.head.append(para(h("span.badge.warn", waits(waiting, "more "))));
+			if ((this.state.type ?? "").startsWith("wall")) return;
 			const names = [...new Set(spans.filter(wallOnly).map((each) => each.service))];
 			if (names.length > 0 && spans.some((each) => each.cpu_ns > 0)) {
 				this.head.append(para(`${names.join(", ")}: wall time only, not in a graph of CPU time. `,

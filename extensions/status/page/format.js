@@ -50,6 +50,27 @@ export function percent(share) {
 	return share > 0 && share < 1e-4 ? "< 0.01 %" : `${significant(share * 100)} %`;
 }
 
+/**
+ * "2 more spans wait for their samples, for up to 38 s more", from `waiting` of a response; "": none
+ * does.
+ */
+export function waits({ spans, until_unix_nano: until } = {}, more = "") {
+	if (!spans) return "";
+	const left = until ? Math.ceil((millis(until) - Date.now()) / 1000) : 0;
+	return `${plural(spans, `${more}span`)} ${spans === 1 ? "waits for its" : "wait for their"} samples`
+		+ (left > 0 ? `, for up to ${left} s more` : "");
+}
+
+/** The span id in an id or a traceparent; null: there is none. */
+export function spanIdOf(text) {
+	const parent = /(?:^|[^0-9a-f])[0-9a-f]{2}-[0-9a-f]{32}-([0-9a-f]{16})-[0-9a-f]{2}/i.exec(text);
+	const alone = parent ?? /^\s*(?:0x)?([0-9a-f]{16})\s*$/i.exec(text);
+	return alone ? alone[1].toLowerCase() : null;
+}
+
+/** The trace id in an id or a traceparent; null: there is none. */
+export const traceIdOf = (text) => /\b[0-9a-f]{32}\b/i.exec(text)?.[0].toLowerCase() ?? null;
+
 export function bytes(value) {
 	if (value < 1024) return `${value} B`;
 	const units = ["KiB", "MiB", "GiB", "TiB"];

@@ -1,11 +1,11 @@
 /* Parts that several views share. */
 import { h } from "./dom.js";
-import { hue, named } from "./format.js";
+import { hue, named, waits } from "./format.js";
 
 /** Time ranges that end now: `from` of the API, and a label. */
 export const RANGES = [["", "All"], ["-5m", "5 min"], ["-15m", "15 min"], ["-60m", "1 h"]];
 
-export const SAMPLES = "How many times the profiler took a sample, each for a period (10 ms in Go and " +
+export const SAMPLES = "Samples: how many times the profiler took one, each for a period (10 ms in Go and " +
 	"Python): periods differ by language, so compare CPU.";
 
 export const muted = (text) => h("span.muted", { text });
@@ -35,8 +35,15 @@ export function notice(kind, heading, ...body) {
 		h("h2", heading), body);
 }
 
-export const failure = (heading, problem, ...body) => notice("error", heading,
-	para(problem.message), body);
+/** What failed, or that it waits. */
+export const failure = (heading, problem, ...body) => (problem.waiting?.spans
+	? notice("", "It waits for its samples", para(waits(problem.waiting), "."),
+		para(muted("It is shown here when they are decided.")))
+	: notice("error", heading, para(problem.message), body));
+
+/** What is wrong with the process, from problems(). */
+export const troubles = (all) => all.map(({ id, bad, text }) => para(
+	h(`span.badge.${bad ? "bad" : "warn"}`, id ?? "spanlink"), ` ${text}`));
 
 /** Pairs of a name and a text or nodes; those without a value are left out. */
 export function facts(...pairs) {

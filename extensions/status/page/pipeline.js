@@ -3,7 +3,7 @@ import { connection, get, poll } from "./api.js";
 import { spark } from "./chart.js";
 import { fill, h, onResize, s } from "./dom.js";
 import { bytes, count, duration, plural, problems, rate } from "./format.js";
-import { anchor, code, failure, muted, number, para, table } from "./parts.js";
+import { anchor, code, failure, muted, number, para, table, troubles } from "./parts.js";
 
 const EVERY = 1000;
 const KEPT = 60; // rates in a sparkline
@@ -62,8 +62,7 @@ export class View {
 		this.last = now;
 		this.clock = clock;
 		this.wrongs = problems(now);
-		fill(this.wrong, this.wrongs.map(({ id, bad, text }) => para(
-			h(`span.badge.${bad ? "bad" : "warn"}`, id ?? "spanlink"), ` ${text}`)));
+		fill(this.wrong, troubles(this.wrongs));
 		this.showGauges(now);
 		const shape = JSON.stringify([now.pipelines,
 			now.components.map((each) => [each.kind, each.id, each.doc])]);
@@ -151,7 +150,9 @@ export class View {
 			if (passing) history.push(all(passing));
 			this.history.set(key, history.slice(-KEPT));
 			const items = Object.entries(each.counters?.[FLOW[each.kind]] ?? {}).filter(([, n]) => n > 0);
-			fill(node.now, items.length === 0 ? muted("nothing yet")
+			const came = all(each.counters?.incoming);
+			const apart = came > all(each.counters?.outgoing) && `, ${count(came)} came in`;
+			fill(node.now, items.length === 0 ? muted(came ? "nothing goes out" : "nothing yet")
 				: items.map(([item, n]) => h("span", { title: `${count(n)} ${words(item)} so far` },
 					h("b", rate(passing?.[item] ?? 0)), ` ${words(item)}/s`)));
 			fill(node.line, spark(this.history.get(key)));
@@ -164,7 +165,7 @@ export class View {
 			classList.toggle("trouble", bad > (this.bad.get(key) ?? bad) || Boolean(wrong?.bad));
 			classList.toggle("slow", Boolean(wrong) && !wrong.bad);
 			this.bad.set(key, bad);
-			fill(node.more, `${items.map(([item, n]) => `${count(n)} ${words(item)}`).join(", ") || "0"} so far` +
+			fill(node.more, `${items.map(([item, n]) => `${count(n)} ${words(item)}`).join(", ") || "0"} so far${apart || ""}` +
 				(retries > 0 ? `, ${plural(retries, "retry", "retries")}` : ""),
 				lost.map(([item, n]) => h("span.badge.bad", `${count(n)} ${words(item)} lost`)),
 				refused > 0 && h("span.badge.warn", `${plural(refused, "request")} refused`),

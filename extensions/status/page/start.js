@@ -1,7 +1,9 @@
 /* What to do while no trace has arrived. */
-import { get } from "./api.js";
+import { get, poll } from "./api.js";
 import { copyButton, fill, h } from "./dom.js";
-import { notice, para } from "./parts.js";
+import { count, plural } from "./format.js";
+import { anchor, code, notice, para, table } from "./parts.js";
+import { link } from "./route.js";
 
 function lines(text, label) {
 	return h("div.code", h("pre", { text, tabindex: "0", role: "region", "aria-label": label }),
@@ -23,21 +25,57 @@ function steps(components) {
 	const grpc = !http && listening(components, "otlp", "protocols.grpc.endpoint");
 	const profiler = listening(components, "pyroscope", "endpoint");
 	const usual = `http://${location.hostname}`;
-	return [para("Point an OpenTelemetry SDK at this process, and send the application a request."),
+	const to = profiler ?? `${usual}:4040`;
+	return notice("start", "No trace has arrived yet",
+		para("Point an OpenTelemetry SDK at this process, and send the application a request."),
 		lines(`export OTEL_EXPORTER_OTLP_ENDPOINT=${http ?? (grpc || `${usual}:4318`)}\n` +
 			`export OTEL_EXPORTER_OTLP_PROTOCOL=${grpc ? "grpc" : "http/protobuf"}`,
 		"settings of the SDK"),
 		para("For flame graphs, also start a Pyroscope profiler with span ids. Its application name " +
 			"must equal the service.name of the traces."),
-		lines(`export PYROSCOPE_SERVER_ADDRESS=${profiler ?? `${usual}:4040`}`,
-			"setting of the profiler"),
-		h("p.muted", "This page updates itself.")];
+		table("Setting of the profiler", ["Language", "Setting"], [
+			["Python", code(`pyroscope.configure(application_name="…", server_address="${to}")`)],
+			["Go", code(`pyroscope.Config{ApplicationName: "…", ServerAddress: "${to}"}`)],
+			["Node.js", code(`Pyroscope.init({appName: "…", serverAddress: "${to}"})`)],
+			["Java, .NET", code(`PYROSCOPE_APPLICATION_NAME=… PYROSCOPE_SERVER_ADDRESS=${to}`)]]),
+		h("p.muted", "This page updates itself."));
 }
 
-/** Shows the addresses on which the receivers listen, or the usual ones. */
-export function firstSteps() {
-	const body = h("div");
-	get("/api/pipelines").then(({ components }) => fill(body, steps(components)),
-		() => fill(body, steps([])));
-	return notice("start", "No trace has arrived yet", body);
+/* Where the spans went that were received, if any was. */
+function lost(components, hold) {
+	const spans = ({ counters }, key) => counters?.[key]?.spans ?? 0;
+	const received = components.reduce((sum, each) => sum
+		+ (each.kind === "receiver" ? spans(each, "accepted") : 0), 0);
+	if (hold?.spans > 0 || received === 0) return null;
+	return notice("warn", `${plural(received, "span")} received, none shown`,
+		h("ul.plain", components.filter((each) => each.kind === "processor" && spans(each, "incoming"))
+			.map((each) => h("li", `${each.id}: ${plural(spans(each, "incoming"), "span")} came in, `
+				+ `${count(spans(each, "outgoing"))} went out`))),
+		para("Spans are shown when they have passed the correlation processor. ",
+			anchor(link("pipeline"), "Pipeline")));
+}
+
+/** Spans are held, and nothing else is here. */
+export const waitingSteps = (text) => notice("", "Spans have arrived and wait for their samples",
+	para(text, ". They are shown when these arrive; without a profiler, 45 s after the service's "
+		+ "first span (Node.js: 75 s)."),
+	para(anchor(link("pipeline"), "What passes meanwhile")));
+
+/** What to do while no trace is here, with the addresses on which the receivers listen. */
+export function firstSteps(signal) {
+	const host = h("div");
+	const scope = new AbortController();
+	signal.addEventListener("abort", () => scope.abort());
+	let before = "";
+	poll(async () => {
+		if (before && !host.isConnected) {
+			scope.abort();
+			return;
+		}
+		const { components, hold } = await get("/api/pipelines", {}, scope.signal);
+		const made = lost(components, hold) ?? steps(components);
+		if (made.textContent !== before) fill(host, made);
+		before = made.textContent;
+	}, 3000, scope.signal, () => before || fill(host, steps([])));
+	return host;
 }

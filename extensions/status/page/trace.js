@@ -2,7 +2,7 @@
 import { get, poll } from "./api.js";
 import { announce, copyButton, fill, h } from "./dom.js";
 import { FlamePanel } from "./flame-panel.js";
-import { between, count, cpuTime, dateTime, duration, hue, named, percent, plural, wallOnly,
+import { between, count, cpuTime, dateTime, duration, hue, named, percent, plural, waits, wallOnly,
 	word } from "./format.js";
 import { anchor, code, facts, failure, muted, para, renewed, swatch, who } from "./parts.js";
 import { link, note } from "./route.js";
@@ -26,7 +26,10 @@ function treeOf(spans) {
 		if (parent && parent !== node) {
 			parent.children.push(node);
 			node.parent = parent;
-		} else roots.push(node);
+		} else {
+			node.orphan = !parent && Boolean(node.span.parent_span_id);
+			roots.push(node);
+		}
 	}
 	const start = (a, b) => between(b.span.start_unix_nano, a.span.start_unix_nano);
 	const order = [];
@@ -63,10 +66,12 @@ const isDrawn = (span) => isLinked(span) || span.samples > 0;
 const cost = (span) => (wallOnly(span) ? span.wall_ns : span.cpu_ns);
 
 /* The CPU time of spans, and the wall time of those without CPU time. */
-function times(spans, unit = "") {
+function times(spans, unit = "", whose = false) {
 	const [cpu, wall] = [false, true].map((only) => spans.reduce(
 		(sum, span) => sum + (wallOnly(span) === only ? cost(span) : 0), 0));
-	return [cpu && duration(cpu) + unit, wall && `wall time only: ${duration(wall)}`]
+	const names = new Set(spans.filter(wallOnly).map(({ service }) => service));
+	const of = whose && cpu ? ` of ${[...names].join(", ")}` : "";
+	return [cpu && duration(cpu) + unit, wall && `wall time only${of}: ${duration(wall)}`]
 		.filter(Boolean).join(", ");
 }
 
@@ -90,6 +95,7 @@ export class View {
 		this.text = text;
 		this.spans = trace.spans;
 		this.cut = trace.truncated;
+		this.waiting = trace.waiting;
 		this.order = treeOf(trace.spans);
 		if (!this.tree) this.build();
 		this.measure();
@@ -146,8 +152,9 @@ export class View {
 		fill(this.head, h("h1", who(root.span.service, root.span.name)),
 		h("p.crumbs", code(this.id), copyButton(this.id, "Copy the trace id"),
 			muted(dateTime(root.span.start_unix_nano))),
+		this.missing(),
 		facts(["Duration", duration(this.length)], ["Spans", count(this.spans.length)],
-			["Linked", count(linked.length)], ["CPU", times(this.spans) || "–"]),
+			["Linked", count(linked.length)], ["CPU", times(this.spans, "", true) || "–"]),
 		h("div.chips", [...services].map(([name, spans]) => h("span.chip",
 			swatch(name), named(name, "no service"),
 			muted([plural(spans.length, "span"), times(spans, " CPU")].filter(Boolean).join(", ")))),
@@ -158,6 +165,16 @@ export class View {
 			style: { left: `${part * 100}%` }, text: duration(this.length * part) }));
 		fill(this.ruler, h("span.tree-cell", "Span"),
 			h("span.time-cell", { "aria-hidden": "true" }, ticks), h("span.cpu-cell", "CPU"));
+	}
+
+	/* What of the trace is not here. */
+	missing() {
+		const orphans = this.order.filter((node) => node.orphan).length;
+		const later = waits(this.waiting, "more ");
+		return (orphans > 0 || later) && h("p", later && h("span.badge.warn", later), " ",
+			orphans > 0 && muted((orphans === 1 ? "The parent of one span is"
+				: `The parents of ${count(orphans)} spans are`)
+				+ ` not here${later ? " yet" : ": sent elsewhere, or not kept"}`));
 	}
 
 	lines() {
@@ -192,7 +209,8 @@ export class View {
 		const item = h("div.tree-cell", { role: "treeitem", "aria-level": node.level,
 			"aria-expanded": open, "aria-selected": String(node === this.node), "aria-posinset": node.index,
 			"aria-setsize": node.size, style: { "--level": Math.min(node.level - 1, 24) },
-			"aria-label": `${named(span.service, "no service")} ${named(span.name)}`,
+			"aria-label": `${named(span.service, "no service")} ${named(span.name)}`
+				+ (node.orphan ? " parent not here" : ""),
 			"aria-description": duration(span.duration_ns) +
 				(isDrawn(span) ? `, ${cpuTime(span, " CPU")}` : "") +
 				(failed ? ", error" : ""),
@@ -201,6 +219,7 @@ export class View {
 		swatch(span.service),
 		h("span.label", node.parent?.span.service === span.service
 			? h("span.name", named(span.name)) : who(span.service, span.name).slice(1)),
+		node.orphan && muted("parent not here"),
 		failed && h("span.badge.bad.failed"));
 		// aria-description repeats what is hidden here.
 		return h("div.span-row", { role: "none", dataset: { key: node.key } }, item,
@@ -283,29 +302,33 @@ export class View {
 	}
 
 	showChosen() {
-		const { span, shared } = this.node;
-		this.source = { span: span.span_id, service: shared && span.service || "" };
-		const state = JSON.stringify(span);
+		const { span } = this.node;
+		let root = this.node;
+		while (root && !root.span.local_root) root = root.parent;
+		const owner = isDrawn(span) || !root || !isDrawn(root.span) ? this.node : root;
+		this.source = { span: owner.span.span_id, service: owner.shared && owner.span.service || "" };
+		const state = JSON.stringify([span, owner.span.samples, root?.key]);
 		if (state === this.detailed) return;
 		this.detailed = state;
 		renewed(this);
 		const graph = h("div");
 		fill(this.details, h("h2", who(span.service, span.name)),
-		this.facts(span), this.decision(span), graph, this.attributes(span), this.events(span),
+		this.facts(span), this.decision(span, owner.span, root), graph, this.attributes(span), this.events(span),
 			this.links(span));
-		if (isDrawn(span)) this.flame(graph, span);
+		if (isDrawn(owner.span)) this.flame(graph, owner.span);
 	}
 
 	facts(span) {
 		return facts(["Duration", duration(span.duration_ns)],
 			["Starts after", duration(this.offset(span))], ["Kind", (span.kind ?? "").toLowerCase()],
 			["CPU", span.samples > 0 && (wallOnly(span) ? cpuTime(span)
-				: `${duration(span.cpu_ns)}, ${percent(span.cpu_ns / (span.duration_ns || 1))}`)],
+				: `${duration(span.cpu_ns)}, ${percent(span.cpu_ns / (span.duration_ns || 1))}`
+					+ (span.cpu_ns > span.duration_ns ? ": several threads, or a busy machine" : ""))],
 			["Samples", span.samples > 0 && count(span.samples)], ["Status", span.status?.message],
 			["Span id", [code(span.span_id), " ", copyButton(span.span_id, "Copy the span id")]]);
 	}
 
-	decision(span) {
+	decision(span, owner, root) {
 		const words = { linked: "linked", not_linked: "not linked", as_came: span.reason
 			? "forwarded unchanged" : "did not wait", waiting: "waits for samples" };
 		const inherited = span.reason === "inherited";
@@ -314,10 +337,13 @@ export class View {
 		return h("p.decision",
 			h("span", { class: `badge ${linked ? "good" : ""}`, text: state }),
 			span.reason && !linked ? ` ${word(span.reason)} ` : " ",
-			anchor(link("why", { id: span.span_id, service: this.source.service }), "Why?"),
-			isDrawn(span) && anchor(link("flame", this.source), "Larger"),
+			anchor(link("why", { id: span.span_id, service: this.node.shared && span.service || "" }), "Why?"),
+			isDrawn(owner) && anchor(link("flame", this.source), "Larger"),
 			isDrawn(span) && !inherited && anchor(link("flame", { ...this.source, vs: "route" }),
-				"Against its route's mean"), inherited && this.owner(span));
+				"Against its route's mean"),
+			inherited ? this.owner(span) : owner !== span ? ["Samples name local roots. ",
+				this.owner({ profile_id: owner.span_id })]
+				: !root && para("Samples name local roots, and its own is not here."));
 	}
 
 	/* Whose flame graph a child shows. */

@@ -1,12 +1,12 @@
 /* The live list of traces, with search and order. */
 import { connection, get, poll } from "./api.js";
 import { announce, fill, h, segmented, select } from "./dom.js";
-import { ago, at, between, count, cpuTime, duration, isDuration, plural,
+import { ago, at, between, count, cpuTime, duration, isDuration, plural, waits,
 	word } from "./format.js";
-import { anchor, button, choices, failure, notice, para, SAMPLES, who } from "./parts.js";
+import { anchor, button, choices, failure, muted, notice, para, SAMPLES, who } from "./parts.js";
 import { go, link, note } from "./route.js";
 import { Rows } from "./rows.js";
-import { firstSteps } from "./start.js";
+import { firstSteps, waitingSteps } from "./start.js";
 
 const PAGE = 200;
 const EVERY = 2000;
@@ -102,6 +102,7 @@ export class View {
 						title: text === "Samples" && SAMPLES })))),
 			this.host);
 		this.empty = h("div");
+		this.later = h("span");
 		fill(this.root, h("h1.unseen", "Traces"),
 			h("div.bar", form, this.sort, this.pause), this.filters,
 			h("div.underbar", this.status, this.news), this.table, this.empty);
@@ -114,7 +115,6 @@ export class View {
 
 	showPause() {
 		this.pause.textContent = this.paused ? "Resume" : "Pause";
-		this.pause.setAttribute("aria-pressed", String(this.paused));
 	}
 
 	showFilters() {
@@ -197,7 +197,9 @@ export class View {
 			(query) => get("/api/traces", { ...query, limit: PAGE }, this.signal)));
 		if (generation !== this.generation) return;
 		const rows = joined(answers, this.params.sort);
-		Object.assign(this, { kept: answers[0].kept, keep: answers[0].keep });
+		const by = asked.findIndex((each) => each.trace_id || each.span_id);
+		Object.assign(this, { kept: answers[0].kept, keep: answers[0].keep, byId: by >= 0,
+			waiting: answers[Math.max(by, 0)].waiting });
 		if (anew || this.rows.length === 0 || !this.reading()) this.show(rows, answers);
 		else this.hold(rows);
 	}
@@ -253,32 +255,31 @@ export class View {
 		this.costliest = Math.max(1, ...this.rows.slice(0, PAGE).map((row) => row.cpu_ns));
 		this.table.hidden = this.rows.length === 0;
 		this.table.setAttribute("aria-rowcount", this.next ? -1 : this.rows.length + 1);
-		const empty = this.rows.length > 0 ? "" : this.kept > 0 ? "none"
+		const later = waits(this.waiting);
+		const empty = this.rows.length > 0 ? "" : later && this.byId ? "waits" : this.kept > 0 ? "none"
 			: connection.waiting > 0 ? "waits" : "start";
 		if (empty !== this.state) fill(this.empty, empty && this.nothing(empty));
 		this.state = empty;
+		this.later.textContent = later || (empty === "waits" ? waits({ spans: connection.waiting }) : "");
 		const { whole_since_unix_nano: since, skipped_requests: skipped } = this.keep ?? {};
 		this.status.textContent = this.rows.length === 0 ? "" : [
 			`${count(this.rows.length)}${this.next ? "+" : ""} shown, ${count(this.kept)} kept`,
 			since && `traces before ${at(since).slice(0, 8)} are evicted or incomplete, raise keep_mib ` +
 				"of the status extension to keep more",
-			skipped > 0 && `${plural(skipped, "request")} skipped to save CPU time`,
+			later, skipped > 0 && `${plural(skipped, "request")} skipped to save CPU time`,
 		].filter(Boolean).join("; ");
 		this.list.set(this.rows);
 	}
 
 	nothing(state) {
-		if (state === "start") return firstSteps();
+		if (state === "start") return firstSteps(this.signal);
 		if (state === "none") {
 			return notice("", "No trace matches",
 				para("Traces are kept, but none matches the search and the fields above. The search takes ids, 8 or "
-					+ "more digits of a trace id, and parts of the names of services and spans."),
+					+ "more digits of a trace id, and parts of the names of services and spans."), para(this.later),
 				button("Clear the search", () => go(link("traces"))));
 		}
-		return notice("", "Spans have arrived and wait for their profile",
-			para(`${plural(connection.waiting, "span waits", "spans wait")} for a profile. They are listed `,
-				"when it arrives; without a profiler, 45 s after the service's first span (Node.js: 75 s)."),
-			para(anchor(link("pipeline"), "What passes meanwhile")));
+		return waitingSteps(this.later);
 	}
 
 	failed(problem) {
@@ -294,13 +295,15 @@ export class View {
 		const cell = (label, text, kind, share) => h("span", { role: "cell", class: `number ${kind}`,
 			dataset: { label },
 			style: { "--part": share }, text });
-		const rootless = row.root_seen === false;
+		const beginning = !row.root_seen ? " root not here yet" : row.root_has_parent && " parent not here";
 		return h("div.row", { role: "row", "aria-rowindex": "0" },
 			h("span.what", { role: "cell" },
 				h("a", { href: link("trace", {}, row.trace_id), class: "stretched",
-					title: rootless ? "Its local root, the first span of the trace in this process, " +
-						"has not arrived." : `${row.service} ${row.name}` },
-					who(row.service, row.name), rootless && h("span.muted", " root not here yet")),
+					title: !row.root_seen ? "Its local root, the first span of the trace in this process, " +
+						"has not arrived." : row.root_has_parent ? "The trace begins in a span that waits, is sent "
+						+ "elsewhere, or is not kept any more." : `${row.service} ${row.name}` },
+					who(row.service, row.name), beginning && muted(beginning),
+					row.waiting_spans > 0 && muted(`, ${count(row.waiting_spans)} more wait`)),
 				h("time.muted", { dataset: { at: row.start_unix_nano }, text: ago(row.start_unix_nano),
 					title: at(row.start_unix_nano) })),
 			cell("Duration", duration(row.duration_ns), "measure", row.duration_ns / this.longest),
@@ -309,14 +312,16 @@ export class View {
 			h("span.link", { role: "cell" }, this.linkState(row)));
 	}
 
+	/* That of the service that is asked for, if it has no link; else that of the trace. */
 	linkState(row) {
-		if (row.linked) {
-			return anchor(link("flame", { trace: row.trace_id }), "linked",
-				{ class: "badge good", "aria-label": "linked: flame graph of the trace" });
-		}
-		return anchor(link("why", { id: row.root_span_id }),
-			row.reason ? word(row.reason) : row.why ?? "not linked",
-			{ class: "reason", title: row.why ?? "Why it has no flame graph" });
+		const of = row.asked && !row.asked.linked ? row.asked : row;
+		const why = anchor(link("why", { id: of.root_span_id, service: row.asked?.service }),
+			of.reason ? word(of.reason) : of.why ?? "not linked",
+			{ class: "reason", title: of.why ?? "Why it has no flame graph" });
+		if (!row.linked) return why;
+		const text = of.reason ? `${count(row.linked_spans)} linked` : "linked";
+		return [anchor(link("flame", { trace: row.trace_id }), text,
+			{ class: "badge good", "aria-label": `${text}: flame graph of the trace` }), of.reason && why];
 	}
 
 	age() {

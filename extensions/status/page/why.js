@@ -3,21 +3,13 @@ import { get, poll, upTo } from "./api.js";
 import { columns, fitted, round } from "./chart.js";
 import { announce, fill, h, s } from "./dom.js";
 import { ago, between, count, cpuTime, dateTime, duration, hue, millis, named, percent, plural,
-	profileType, word } from "./format.js";
-import { anchor, code, facts, failure, notice, number, para, renewed, swatch, table,
+	problems, profileType, spanIdOf, traceIdOf, waits, word } from "./format.js";
+import { anchor, code, facts, failure, notice, number, para, renewed, swatch, table, troubles,
 	who } from "./parts.js";
 import { link, note } from "./route.js";
-import { firstSteps } from "./start.js";
+import { firstSteps, waitingSteps } from "./start.js";
 
 export const title = ({ params }) => (params.id ? `Why: span ${params.id}` : "Why");
-
-/** Finds the span id in an id or a traceparent; null: there is none. */
-function spanIdOf(text) {
-	const parent = /(?:^|[^0-9a-f])[0-9a-f]{2}-[0-9a-f]{32}-([0-9a-f]{16})-[0-9a-f]{2}/i.exec(text);
-	if (parent) return parent[1].toLowerCase();
-	const alone = /^\s*(?:0x)?([0-9a-f]{16})\s*$/i.exec(text);
-	return alone ? alone[1].toLowerCase() : null;
-}
 
 const COLUMNS = 24; // of a chart, at least
 
@@ -33,12 +25,13 @@ export class View {
 			oninput: () => spanIdOf(this.input.value) && this.ask() });
 		this.answer = h("div", { "aria-live": "polite" });
 		this.services = h("div");
+		this.trouble = h("div");
 		fill(root, h("h1", "Why does my span have no flame graph?"),
 			h("form.search", { onsubmit: (event) => { event.preventDefault(); this.ask(); } },
 				h("label", { for: "why-id", text: "Span id or traceparent" }),
 				h("div.bar", this.input,
 					h("button.primary", { type: "submit", text: "Explain" }))),
-			this.answer, h("h2", "By service"), this.services);
+			this.answer, this.trouble, h("h2", "By service"), this.services);
 		if (route.params.id) this.ask();
 		poll(() => this.load(), 5000, signal, (problem) => {
 			if (!this.text) fill(this.services, failure("The services cannot be shown", problem));
@@ -59,9 +52,9 @@ export class View {
 		this.signal.addEventListener("abort", () => question.abort());
 		if (!id) {
 			this.input.setAttribute("aria-invalid", "true");
-			const [trace] = /\b[0-9a-f]{32}\b/i.exec(this.input.value) ?? [];
+			const trace = traceIdOf(this.input.value);
 			fill(this.answer, trace ? notice("error", "This is a trace id", para(
-				anchor(link("trace", {}, trace.toLowerCase()), "Open the trace"),
+				anchor(link("trace", {}, trace), "Open the trace"),
 				", and choose one of its spans.")) : notice("error", "This is not a span id",
 				para("A span id has 16 hex digits. It is the third part of a traceparent.")));
 			return;
@@ -94,7 +87,8 @@ export class View {
 			span.text && h("p.sentence", span.text),
 			span.fix && h("p.fix", h("strong", "What to do: "), span.fix),
 			h("p.crumbs",
-				span.trace_id && anchor(link("trace", { span: span.span_id }, span.trace_id), "Its trace"),
+				span.trace_id && anchor(link("trace", { span: span.span_id }, span.trace_id),
+					span.reason === "no_local_root" ? "The flame graph of its local root, in its trace" : "Its trace"),
 				span.decision === "linked" && anchor(link("flame", { span: span.span_id }),
 					"Its flame graph")),
 			(span.same_id ?? []).length > 0 && para("Spans of this id are also in ",
@@ -116,17 +110,18 @@ export class View {
 	}
 
 	async load() {
-		const [{ services }, { components }] = await Promise.all(["/api/services",
+		const [{ services }, pipelines] = await Promise.all(["/api/services",
 			"/api/pipelines"].map((path) => get(path, {}, this.signal)));
-		const lost = losses(components);
-		const text = JSON.stringify([services, lost]);
+		const { components, hold } = pipelines;
+		const trouble = h("div", troubles(problems(pipelines)), losses(components));
+		if (trouble.textContent !== this.trouble.textContent) fill(this.trouble, trouble);
+		const waiting = services.length === 0 && hold?.spans > 0 ? waits(hold) : "";
+		const text = JSON.stringify([services, waiting]);
 		if (text === this.text || this.services.contains(document.activeElement)) return;
 		this.text = text;
 		renewed(this);
-		if (services.length === 0) fill(this.services, firstSteps());
-		else fill(this.services, lost.length > 0 && notice("warn", "Requests and profiles were lost",
-			h("ul.plain", lost.map((each) => h("li", each)))),
-		services.map((service) => this.service(service, services)));
+		fill(this.services, waiting ? waitingSteps(waiting) : services.length > 0
+			? services.map((service) => this.service(service, services)) : firstSteps(this.scope.signal));
 	}
 
 	service(service, services) {
@@ -138,27 +133,28 @@ export class View {
 			para(`${count(service.linked)} of ${count(all)} decided spans linked`,
 				all > 0 && ` (${percent(service.linked / all)})`,
 				`, ${count(service.spans)} seen, ${cpuTime(service, " CPU")}`),
-			unmatched.length > 0 && mismatch(service.service, unmatched),
+			unmatched.length > 0 && mismatch(service, unmatched),
 			profiles(service, services).map((each) => para(each)), chart, reasons(service));
 		if ((service.history ?? []).length > 0) history(chart, service, this.scope.signal);
 		return card;
 	}
 }
 
+const list = (heading, lines) => lines.length > 0
+	&& notice("warn", heading, h("ul.plain", lines.map((each) => h("li", each))));
+
 /* What receivers refused, which may be profiles, and what backends refused of them. */
-function losses(components) {
-	return components.flatMap(({ id, kind, refusals, counters }) => {
-		if (kind === "receiver") {
-			return refusals.map((each) =>
-				`${id} refused ${plural(each.count, "request")}: ${word(each.cause)}`);
-		}
-		const lost = Math.max(...["send_failed", "dropped"].map(
-			(key) => counters?.[key]?.profile_samples ?? 0));
-		return kind === "exporter" && lost > 0
-			? [`The backend of ${id} did not get all profiles (${plural(lost, "sample")} lost): links to `
-				+ "these open nothing"] : [];
-	});
-}
+const losses = (components) => [
+	list("Requests were refused", components.filter(({ kind }) => kind === "receiver").flatMap(
+		({ id, refusals }) => refusals.map((each) =>
+			`${id} refused ${plural(each.count, "request")}: ${word(each.cause)}`))),
+	list("Profiles were lost", components.filter(({ kind }) => kind === "exporter").flatMap(
+		({ id, counters }) => {
+			const lost = Math.max(...["send_failed", "dropped"].map(
+				(key) => counters?.[key]?.profile_samples ?? 0));
+			return lost > 0 ? [`The backend of ${id} did not get all profiles (${plural(lost, "sample")} `
+				+ "lost): links to these open nothing"] : [];
+		}))];
 
 /* When the profiles of a service come, and whether their times are plausible. */
 function profiles({ service, profiles: of, has_spans, reasons: why }, services) {
@@ -176,13 +172,11 @@ function profiles({ service, profiles: of, has_spans, reasons: why }, services) 
 		+ "profiles were refused, or its name is that of no span."].filter(Boolean);
 }
 
-function mismatch(service, names) {
+function mismatch({ service, unmatched_fix: fix }, names) {
 	return h("div.notice.warn", h("h4", "Names that do not match"),
 		para("Profiles are named ", names.flatMap((name) => [code(name), " "]),
 			", but spans ", code(service), "."),
-		h("p.fix", h("strong", "What to do: "), "give the profiler the name of the spans, ",
-			code(`PYROSCOPE_APPLICATION_NAME=${service}`), ", or the SDK the name of the profiles, ",
-			code(`OTEL_SERVICE_NAME=${names[0]}`), "."));
+		h("p.fix", h("strong", "What to do: "), fix));
 }
 
 function reasons(service) {

@@ -39,9 +39,9 @@ export async function until(work, what, seconds = 60) {
 export class Spanlink {
   /**
    * @param {object} [keys] further keys of the status extension, such as "keep_mib: 64", and of
-   *     correlation
+   *     correlation; further processors, and those that spans pass before it
    */
-  static async start({ status = "", correlation = "" } = {}) {
+  static async start({ status = "", correlation = "", processors = "", before = "" } = {}) {
     const self = new Spanlink();
     self.folder = mkdtempSync(path.join(os.tmpdir(), "spanlink-browser-"));
     const [grpc, http, ingest, page] = [await freePort(), await freePort(), await freePort(),
@@ -55,6 +55,7 @@ receivers:
   pyroscope: {endpoint: "127.0.0.1:${ingest}"}
 processors:
   correlation: {${correlation}}
+  ${processors}
 exporters:
   file: {path: "${self.folder}/traces.jsonl"}
 extensions:
@@ -63,7 +64,7 @@ service:
   extensions: [status]
   telemetry: {metrics: {level: none}}
   pipelines:
-    traces: {receivers: [otlp], processors: [correlation], exporters: [file]}
+    traces: {receivers: [otlp], processors: [${before}correlation], exporters: [file]}
     profiles: {receivers: [pyroscope, otlp], processors: [correlation], exporters: [file]}
 `);
     await self.run();

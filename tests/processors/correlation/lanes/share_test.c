@@ -66,7 +66,6 @@ START_TEST(the_bytes_of_all_lanes_stay_within_the_limit)
 END_TEST
 
 struct visited {
-
     size_t count, with_trace;
 };
 
