@@ -237,6 +237,22 @@ static void tell_silence(const struct known *known, const struct known_span *spa
     told->fix = "Check that the profiler still runs and can reach this process.";
 }
 
+/* A span of the future has no profiles of its time yet. */
+static void tell_clock(struct span_told *told)
+{
+    bool in_vain = told->reason && (strcmp(told->reason, "no_sample") == 0 ||
+                                    strcmp(told->reason, "hold_ran_out") == 0);
+    if (!in_vain || !told->decided || told->end < told->decided + KNOWN_OPENS)
+        return;
+    struct told_reason *buffers = &told->reasoned;
+    snprintf(buffers->text_buffer, sizeof buffers->text_buffer,
+             "By its own time it ends %.0f s after it arrived here, and no sample that came before "
+             "the decision names it.",
+             (double)(told->end - told->decided) / 1e9);
+    told->text = buffers->text_buffer;
+    told->fix = "Set the clock of its host.";
+}
+
 /* Under the watch's lock. */
 static void tell_figures(struct span_told *told, const struct known *known,
                          const struct known_span *span)
@@ -309,6 +325,7 @@ static void tell(struct status *self, struct span_told *told)
     tell_figures(told, known, sampled);
     tell_out_of_reach(known, span, told);
     tell_silence(known, span, told);
+    tell_clock(told);
     if (told->link && told->service.data)
         tell_left_out(self, told);
     status_unlock(self);

@@ -790,6 +790,24 @@ def test_profiles_far_from_their_spans_are_told(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+def test_a_span_of_the_future_is_not_said_to_have_had_its_profiles(tmp_path):
+    status = Status(tmp_path)
+    start = time.time_ns()
+    (trace, span), (_, linked) = ids(1), ids(2)
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([4, 40_000_000], span_id=linked)
+    status.push("shop", pprof, start - 1_000_000_000, 1_000_000_000)
+    status.send(uploads.trace_request("shop", [(trace, span, start + int(7200e9),
+                                                start + int(7201e9), True)]))
+    status.push("shop", pprof, start, 1_000_000_000)
+    told = harness.wait_for(lambda: (lambda t: t if t["trace_id"] else None)(
+        status.get(f"/api/spans/{span}")), 30)
+    assert told["reason"] in ("no_sample", "hold_ran_out"), told
+    assert re.match(r"By its own time it ends 7[12]\d\d s after", told["text"]), told
+    assert told["fix"] == "Set the clock of its host."
+    assert status.stop() == 0, status.tail()
+
+
 def family(service, names, trace_id, start, length):
     """A request with a local root and its descendants, the innermost first, and their ids."""
     request = trace_service_pb2.ExportTraceServiceRequest()
