@@ -2,7 +2,8 @@
 # Writes the files of a folder as a C table (extensions/status/page.h). Run by the build:
 #   cmake -DFOLDER=... -DOUT=... -P embed.cmake
 # The order is that of the names and nothing else goes in, so that equal files make equal bytes.
-# Lines lose their indentation by tabs, and comments that begin a line go: a sixth of the page.
+# Lines lose their indentation by tabs, and comments that begin a line go: a sixth of the page. So do
+# spaces after a sign in CSS, where nothing depends on them.
 file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/*)
 list(SORT files)
 set(types_html "text/html; charset=utf-8")
@@ -24,6 +25,12 @@ foreach(name ${files})
   if(ending MATCHES "^(js|css)$")
     file(READ ${FOLDER}/${name} text)
     string(REGEX REPLACE "\n\t*/\\*([^*]|\\*[^/])*\\*/" "" text "\n${text}")
+    if(ending STREQUAL "css")
+      foreach(sign ":" ";" "," "{")
+        string(REPLACE "${sign} " "${sign}" text "${text}")
+      endforeach()
+      string(REPLACE " {" "{" text "${text}")
+    endif()
     string(HEX "${text}" hex)
   endif()
   file(SHA256 ${FOLDER}/${name} hash)

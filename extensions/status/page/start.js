@@ -36,7 +36,7 @@ function steps(components) {
 		table("Setting of the profiler", ["Language", "Setting"], [
 			["Python", code(`pyroscope.configure(application_name="…", server_address="${to}")`)],
 			["Go", code(`pyroscope.Config{ApplicationName: "…", ServerAddress: "${to}"}`)],
-			["Node.js", code(`Pyroscope.init({appName: "…", serverAddress: "${to}"})`)],
+			["Node.js, wall time", code(`Pyroscope.init({appName: "…", serverAddress: "${to}"})`)],
 			["Java, .NET", code(`PYROSCOPE_APPLICATION_NAME=… PYROSCOPE_SERVER_ADDRESS=${to}`)]]),
 		h("p.muted", "This page updates itself."));
 }

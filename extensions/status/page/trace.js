@@ -218,8 +218,8 @@ export class View {
 		h("span", { class: `twisty ${open === null ? "" : open === "true" ? "open" : "shut"}` }),
 		swatch(span.service),
 		h("span.label", node.parent?.span.service === span.service
-			? h("span.name", named(span.name)) : who(span.service, span.name).slice(1)),
-		node.orphan && muted("parent not here"),
+			? h("span.name", named(span.name)) : who(span.service, span.name).slice(1),
+		node.orphan && muted(" parent not here")),
 		failed && h("span.badge.bad.failed"));
 		// aria-description repeats what is hidden here.
 		return h("div.span-row", { role: "none", dataset: { key: node.key } }, item,

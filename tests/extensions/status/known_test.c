@@ -29,12 +29,12 @@ static void rig_release(struct rig *rig)
 
 static struct watch_service shop(void)
 {
-    return (struct watch_service){7, VIEW("shop"), NULL};
+    return (struct watch_service){.key = 7, .name = VIEW("shop")};
 }
 
 static struct watch_service till(void)
 {
-    return (struct watch_service){8, VIEW("till"), NULL};
+    return (struct watch_service){.key = 8, .name = VIEW("till")};
 }
 
 static void decide_of(struct rig *rig, struct watch_service service, uint64_t id, bool linked,
