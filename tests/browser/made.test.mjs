@@ -394,7 +394,7 @@ describe("a trace of which a part waits", () => {
 
   test("is marked as such", async () => {
     const page = await open(browser, `${spanlink.url}/#/traces`);
-    await page.getByRole("link", { name: "back GET /b parent not here, 1 more wait" }).click();
+    await page.getByRole("link", { name: "back GET /b parent not here, 1 more waits" }).click();
     await page.getByText(/^1 more span waits for its samples/).waitFor();
     await page.getByText("The parent of one span is not here yet").waitFor();
     await page.getByRole("treeitem", { name: "back GET /b parent not here" }).waitFor();

@@ -85,7 +85,8 @@ function picture({ times, series, words }, width, most, at) {
 					style: { fill: each.tone } });
 			})));
 	});
-	out.append(grid((top, part) => s("text", { x: 6, y: top + 13, text: words(most * part) })));
+	out.append(grid((top, part) => (part === 1 || words(most * part) !== words(most))
+		&& s("text", { x: 6, y: top + 13, text: words(most * part) })));
 	const apart = Math.ceil(110 / step);
 	for (let i = 0; i < times.length; i += apart) {
 		out.append(s("text.axis", { x: 4 + i * step, y: height + 15, text: time(times[i]) }));

@@ -303,7 +303,7 @@ export class View {
 						"has not arrived." : row.root_has_parent ? "The trace begins in a span that waits, is sent "
 						+ "elsewhere, or is not kept any more." : `${row.service} ${row.name}` },
 					who(row.service, row.name), beginning && muted(beginning),
-					row.waiting_spans > 0 && muted(`, ${count(row.waiting_spans)} more wait`)),
+					row.waiting_spans > 0 && muted(`, ${count(row.waiting_spans)} more wait${row.waiting_spans === 1 ? "s" : ""}`)),
 				h("time.muted", { dataset: { at: row.start_unix_nano }, text: ago(row.start_unix_nano),
 					title: at(row.start_unix_nano) })),
 			cell("Duration", duration(row.duration_ns), "measure", row.duration_ns / this.longest),
