@@ -87,6 +87,17 @@ void watch_passed(struct watch *watch, const struct batch *batch, bool linked)
     pthread_mutex_unlock(&watch->lock);
 }
 
+void watch_refused(struct watch *watch, struct view service, int64_t ahead_ns)
+{
+    if (!watch_on(watch))
+        return;
+    pthread_mutex_lock(&watch->lock);
+    for (const struct watcher *each = watch->watchers; each; each = each->next)
+        if (each->refused)
+            each->refused(each->ctx, service, ahead_ns);
+    pthread_mutex_unlock(&watch->lock);
+}
+
 void watch_decided(struct watch *watch, const struct watch_decision *decision)
 {
     pthread_mutex_lock(&watch->lock);

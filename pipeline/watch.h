@@ -77,6 +77,8 @@ struct watcher {
     /* Called first with a window and count 0, then with its samples in batches. */
     void (*sampled)(void *ctx, const struct watch_window *window,
                     const struct watch_sample *samples, size_t count);
+    /* NULL: it does not matter to the watcher. */
+    void (*refused)(void *ctx, struct view service, int64_t ahead_ns);
 };
 
 /* A component that holds spans. waits returns whether it holds one now, and then fills waiting.
@@ -126,6 +128,10 @@ bool watch_visit(struct watch *watch, size_t most, watch_held_fn *visit, void *v
 /* Reports a forwarded request. linked: it has profiles, or spans with a link or of the same trace
  * as one. Does nothing without a watcher. */
 void watch_passed(struct watch *watch, const struct batch *batch, bool linked);
+
+/* Reports a profile that was refused because its time is so far ahead of this process's clock;
+ * below 0: behind it. */
+void watch_refused(struct watch *watch, struct view service, int64_t ahead_ns);
 
 /* Both require a watcher: check watch_on first. */
 void watch_decided(struct watch *watch, const struct watch_decision *decision);

@@ -139,7 +139,7 @@ void flame_finish(struct flame *flame)
     for (size_t i = 0; i < count; i++)
         flame->totals[i] = nodes[i].self;
     for (size_t i = count; i-- > 1;)
-        flame->totals[nodes[i].parent] += flame->totals[i];
+        flame_sum(&flame->totals[nodes[i].parent], flame->totals[i]);
 }
 
 /* ---- the filter ---- */
@@ -353,7 +353,7 @@ static void add_sample(struct pprof_adding *adding, const struct pprof_sample *s
     uint32_t node = 0;
     while (count-- > 0)
         node = flame_child(flame, node, name_of(adding, frames[count]));
-    flame_nodes(flame)[node].self += sample->values[adding->value];
+    flame_sum(&flame_nodes(flame)[node].self, sample->values[adding->value]);
     flame->samples += pprof_count_samples(&adding->samples, sample);
 }
 

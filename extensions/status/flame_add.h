@@ -5,6 +5,19 @@
 
 #include "extensions/status/flame.h"
 
+/* Adds to a sum, which stays at its limit instead of overflowing. */
+static inline void flame_sum(int64_t *sum, int64_t value)
+{
+    if (__builtin_add_overflow(*sum, value, sum))
+        *sum = value < 0 ? INT64_MIN : INT64_MAX;
+}
+
+/* The same for a value that may itself be too large. */
+static inline void flame_sum_large(int64_t *sum, uint64_t value)
+{
+    flame_sum(sum, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+}
+
 /* Returns the child of parent with this name, and creates it if needed. Returns parent when no node
  * can be added. */
 uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name);

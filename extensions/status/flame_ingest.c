@@ -78,7 +78,7 @@ static void add_event(struct recording *recording, const struct jfr_event *event
         return;
     while (count-- > 0)
         node = flame_child(flame, node, name_of(flame, &frames[count]));
-    flame_nodes(flame)[node].self += (int64_t)(event->samples * recording->period);
+    flame_sum_large(&flame_nodes(flame)[node].self, event->samples * recording->period);
     flame->samples += event->samples;
 }
 

@@ -29,6 +29,13 @@ static uint32_t places_width(const struct flame_places *places, const struct fla
     return width <= 0 ? 0 : (uint32_t)(width < WIDTH / UNIT ? width : WIDTH / UNIT);
 }
 
+/* U+FFFE and U+FFFF, which XML 1.0 (section 2.2) does not allow. */
+static bool is_no_character(struct view text, size_t at)
+{
+    return text.size - at >= 3 && text.data[at] == 0xef && text.data[at + 1] == 0xbf &&
+           text.data[at + 2] >= 0xbe;
+}
+
 static bool put_markup(struct view text, struct bytes *out)
 {
     struct bytes valid;
@@ -36,6 +43,11 @@ static bool put_markup(struct view text, struct bytes *out)
     bool good = utf8_repair(text, &valid);
     for (size_t i = 0; i < valid.size && good; i++) {
         uint8_t c = valid.data[i];
+        if (is_no_character(bytes_view(&valid), i)) {
+            good = bytes_append_view(out, VIEW("\xef\xbf\xbd")) == BYTES_OK;
+            i += 2;
+            continue;
+        }
         const char *escaped = c == '<'   ? "&lt;"
                               : c == '>' ? "&gt;"
                               : c == '&' ? "&amp;"

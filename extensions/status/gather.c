@@ -447,6 +447,13 @@ static void *gather_run(void *ctx)
     return NULL;
 }
 
+static void gather_refused(void *ctx, struct view service, int64_t ahead_ns)
+{
+    struct status *self = ctx;
+    uint32_t name = known_name(&self->known, service);
+    clocks_refused(&self->known.clocks, name, ahead_ns, clock_wall(self->env->clock));
+}
+
 bool gather_open(struct status *self)
 {
     self->last = &self->first;
@@ -460,6 +467,7 @@ bool gather_open(struct status *self)
         .passed = gather_passed,
         .decided = gather_decided,
         .sampled = gather_sampled,
+        .refused = gather_refused,
     };
     self->threaded = thread_start(&self->thread, "status", gather_run, self);
     if (self->threaded)

@@ -317,14 +317,15 @@ void known_decided(struct known *known, const struct watch_decision *decision)
         return;
     if (known->row_count == KNOWN_ROWS)
         known_fold(known);
-    uint64_t waited = decision->ended && decision->decided > decision->ended
-                          ? (decision->decided - decision->ended) / NS_PER_MS
-                          : 0;
+    int64_t waited = decision->ended ? (int64_t)(decision->decided - decision->ended) : 0;
+    waited /= (int64_t)NS_PER_MS;
     known->rows[known->row_count++] = (struct known_row){
         .id = decision->span_id,
         .link = decision->link_id,
         .decided = decision->decided,
-        .waited_ms = waited < UINT32_MAX ? (uint32_t)waited : UINT32_MAX,
+        .waited_ms = (int32_t)(waited > INT32_MAX   ? INT32_MAX
+                               : waited < INT32_MIN ? INT32_MIN
+                                                    : waited),
         .service = (uint16_t)at,
         .action = (uint8_t)decision->action,
         .reason = (uint8_t)reason,

@@ -6,6 +6,7 @@
 #ifndef EXTENSIONS_STATUS_KNOWN_H
 #define EXTENSIONS_STATUS_KNOWN_H
 
+#include "extensions/status/clocks.h"
 #include "extensions/status/known_rows.h"
 #include "extensions/status/names.h"
 #include "pipeline/watch.h"
@@ -32,6 +33,7 @@ struct known {
     uint32_t window_serial;
     const struct watch_reason *reasons[KNOWN_REASONS];
     size_t reason_count;
+    struct clocks clocks;
     struct known_row rows[KNOWN_ROWS];
     size_t row_count;
     uint64_t tokens, tokens_at; /* rows that may yet be looked up in detail; wall */

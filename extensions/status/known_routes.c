@@ -231,6 +231,10 @@ static void known_renew_names(struct known *known)
     for (size_t i = 1; i < known->service_count; i++)
         known->services[i]->name =
             names_put(&known->names, names_get(&old, known->services[i]->name));
+    for (size_t i = 0; i < CLOCKS_MAX; i++)
+        if (known->clocks.rows[i].at)
+            known->clocks.rows[i].name =
+                names_put(&known->names, names_get(&old, known->clocks.rows[i].name));
     memset(known->route_buckets, 0, sizeof known->route_buckets);
     for (size_t i = KNOWN_SERVICES; i < known->route_count; i++) {
         if (!known->routes[i].used)

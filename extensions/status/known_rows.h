@@ -35,9 +35,9 @@ struct known_span {
     uint64_t held; /* bit n: its samples are in the nth window of its service since the first */
     uint32_t samples, wall_samples; /* of windows that measure CPU time, and of others */
     uint32_t owed_samples, owed_wall_samples;
-    uint32_t owed_from, owed_to;        /* wall, s: when what is owed was sampled, ... */
-    uint32_t owed_at;                   /* ... and when the first of it came */
-    uint32_t waited_ms;                 /* from its end to the decision */
+    uint32_t owed_from, owed_to; /* wall, s: when what is owed was sampled, ... */
+    uint32_t owed_at;            /* ... and when the first of it came */
+    int32_t waited_ms;           /* from its end to the decision; below 0: its clock is ahead */
     uint32_t first_window, last_window; /* serials of those with its samples; 0: none */
     uint32_t next;                      /* in its bucket, number + 1 */
     uint16_t service, under; /* under: whose samples it has, which may be another's; 0: none */
@@ -109,7 +109,7 @@ struct known_window {
 /* A decision that spans do not have yet: they are looked up together, which costs less. */
 struct known_row {
     uint64_t id, link, decided;
-    uint32_t waited_ms;
+    int32_t waited_ms;
     uint16_t service;
     uint8_t action, reason;
 };

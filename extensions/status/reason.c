@@ -12,6 +12,10 @@ static const struct watch_reason came_late = {
     "Let the profiler upload more often, or raise `hold` of the correlation processor above the "
     "time that its profiles take to arrive."};
 
+static const struct watch_reason profiles_refused = {
+    REASON_REFUSED, "Its profiles are refused: their clock is wrong.",
+    "Set the clock of the profiled process's host."};
+
 /* NULL: the window is forgotten, or there is none. */
 static const struct known_window *window_of(const struct known *known, uint32_t serial)
 {
@@ -46,6 +50,15 @@ static bool missed_samples(const struct watch_reason *reason)
     return false;
 }
 
+/* Whether its samples are missing because the profiles of its service are refused. */
+static bool is_refused(const struct known *known, const struct known_span *span,
+                       const struct watch_reason *decided)
+{
+    const struct known_service *service = known->services[span->service];
+    return (missed_samples(decided) || strcmp(decided->word, "before_start") == 0) &&
+           clocks_find(&known->clocks, service->name, service->last_came, span->decided);
+}
+
 /* NULL: the windows with its samples are forgotten, so that it stays as it was. */
 static const struct watch_reason *reason_now(const struct known *known,
                                              const struct known_span *span)
@@ -53,7 +66,7 @@ static const struct watch_reason *reason_now(const struct known *known,
     const struct known_window *first = window_of(known, span->first_window);
     const struct watch_reason *decided = known->reasons[span->reason];
     if (!span->first_window)
-        return decided;
+        return is_refused(known, span, decided) ? &profiles_refused : decided;
     if (!first && !window_of(known, span->last_window))
         return NULL;
     if (other_service(known, span))
@@ -98,7 +111,7 @@ void reason_recount(struct known *known, struct known_span *span)
 static void check_reach(const struct known *known, const struct known_span *span)
 {
     struct known_service *service = known->services[span->service];
-    uint64_t ended = span->decided - (uint64_t)span->waited_ms * NS_PER_MS;
+    uint64_t ended = span->decided - (uint64_t)(span->waited_ms * (int64_t)NS_PER_MS);
     int64_t gap = known_out_of_reach(known, span, 0, ended);
     if (gap) {
         service->apart++;
@@ -167,7 +180,7 @@ static void tell_late(const struct known *known, const struct known_span *span,
     const struct known_window *first = window_of(known, span->first_window);
     if (!first || first->arrived <= span->decided)
         return;
-    double waited = span->waited_ms / 1e3;
+    double waited = span->waited_ms > 0 ? span->waited_ms / 1e3 : 0;
     double late = (double)(first->arrived - span->decided) / 1e9 + waited;
     snprintf(
         told->text_buffer, sizeof told->text_buffer,
@@ -197,13 +210,27 @@ bool reason_passed(const struct known *known, const struct known_span *span,
     return true;
 }
 
+const char *reason_text(const struct known *known, const struct known_service *service,
+                        const struct watch_reason *reason, char *buffer, size_t size)
+{
+    const struct clock_refusal *refusal =
+        reason == &profiles_refused
+            ? clocks_find(&known->clocks, service->name, service->last_came, 0)
+            : NULL;
+    if (!refusal)
+        return reason->text;
+    clocks_tell(refusal, buffer, size);
+    return buffer;
+}
+
 bool reason_of(const struct known *known, const struct known_span *span, struct told_reason *told)
 {
     if (!has_reason(span))
         return false;
     const struct watch_reason *reason = known->reasons[span->told];
     told->word = reason->word;
-    told->text = reason->text;
+    told->text = reason_text(known, known->services[span->service], reason, told->text_buffer,
+                             sizeof told->text_buffer);
     told->fix = reason->fix;
     if (span->beside && !span->first_window && strcmp(reason->word, "no_sample") == 0)
         told->text = "Only samples of wall time name it: the profiler did not catch it computing.";

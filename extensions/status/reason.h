@@ -10,6 +10,8 @@
 /* Samples with its id came under another service name; under its own, after the decision. */
 #define REASON_NAMES_DIFFER "names_differ"
 #define REASON_CAME_LATE    "came_late"
+/* No sample came, as its service's profiles are refused because of their clock. */
+#define REASON_REFUSED "profiles_refused"
 
 /* text and fix may point into the buffers. */
 struct told_reason {
@@ -28,6 +30,10 @@ bool reason_passed(const struct known *known, const struct known_span *span,
  * the setting that the profiler of its language has. */
 void reason_names_fix(const struct known *known, const struct known_service *service,
                       const struct known_service *other, char *out, size_t size);
+
+/* The text of a reason that is counted for a service; text may point into the buffer. */
+const char *reason_text(const struct known *known, const struct known_service *service,
+                        const struct watch_reason *reason, char *buffer, size_t size);
 
 /* Counts, for its service, what the samples of a span that was just decided show: another reason
  * than the one decided, which was counted, or a link that opens nothing. */

@@ -12,12 +12,13 @@ static void put_reasons(const struct known *known, const struct known_service *s
     json_open(json, "reasons", '[');
     for (size_t i = 0; i < known->reason_count; i++) {
         const struct watch_reason *reason = known->reasons[i];
+        char text[160];
         if (!service->reasons[i])
             continue;
         json_open(json, NULL, '{');
         json_word(json, "reason", reason->word);
         json_number(json, "count", service->reasons[i]);
-        json_word(json, "text", reason->text);
+        json_word(json, "text", reason_text(known, service, reason, text, sizeof text));
         json_word(json, "fix", reason->fix);
         json_close(json, '}');
     }

@@ -182,7 +182,8 @@ void journal_set_trouble(struct journal *journal, const char *what)
     if (!what)
         journal->trouble[0] = '\0';
     else if (journal_is_in_place(journal))
-        snprintf(journal->trouble, sizeof journal->trouble, "it cannot be written: %s", what);
+        snprintf(journal->trouble, sizeof journal->trouble, "\"%.150s\" cannot be written: %s",
+                 journal->settings.directory, what);
     else
         snprintf(journal->trouble, sizeof journal->trouble, "\"%s\" was removed: %s",
                  journal->settings.directory, what);

@@ -51,6 +51,36 @@ static void metrics_put(struct metrics *metrics, struct bytes *out, const void *
         metrics->failed = true;
 }
 
+/* Whether a character would control the terminal on which the page is read: C0 and C1 save the
+ * newline, which is escaped. */
+static bool is_control(struct view character)
+{
+    uint8_t c = character.data[0];
+    return (c < 0x20 && c != '\n') || c == 0x7f ||
+           (c == 0xc2 && character.size == 2 && character.data[1] < 0xa0);
+}
+
+static bool is_clean(struct view value)
+{
+    for (size_t i = 0; i < value.size; i++)
+        if (is_control((struct view){value.data + i, value.size - i > 1 ? 2 : 1}))
+            return false;
+    return utf8_valid(value);
+}
+
+/* Writes U+FFFD for each control character and each invalid byte. */
+static void put_repaired(struct metrics *metrics, struct bytes *out, struct view value)
+{
+    while (value.size) {
+        size_t size = utf8_character(value);
+        struct view character = {value.data, size ? size : 1};
+        value = (struct view){value.data + character.size, value.size - character.size};
+        if (!size || is_control(character))
+            character = VIEW("\xef\xbf\xbd");
+        metrics_put(metrics, out, character.data, character.size);
+    }
+}
+
 /* Writes both sizes, then both texts. */
 static void metrics_put_label(struct metrics *metrics, const char *name, struct view value)
 {
@@ -61,16 +91,15 @@ static void metrics_put_label(struct metrics *metrics, const char *name, struct 
         return;
     metrics_put(metrics, out, sizes, sizeof sizes);
     metrics_put(metrics, out, name, sizes[0]);
-    if (utf8_valid(value)) {
+    if (is_clean(value)) {
         metrics_put(metrics, out, value.data, value.size);
         return;
     }
     size_t text = out->size;
     metrics->repaired = true;
-    if (metrics->failed || !utf8_repair(value, out)) {
-        metrics->failed = true;
+    put_repaired(metrics, out, value);
+    if (metrics->failed)
         return;
-    }
     sizes[1] = (uint32_t)(out->size - text);
     memcpy(out->data + at, sizes, sizeof sizes);
 }

@@ -75,6 +75,15 @@ static uint64_t wall_of(struct judge_now now, uint64_t local)
     return local && now.wall > age ? now.wall - age : 0;
 }
 
+/* The end of a span by its own clock: the local time is between the machine's boot and now, so its
+ * start stands for what is not. */
+static uint64_t ended_wall(struct judge_now now, const struct candidate *candidate)
+{
+    uint64_t ended = wall_of(now, candidate->ended);
+    bool clipped = candidate->ended <= 1 || candidate->started > ended;
+    return candidate->started && clipped ? candidate->started : ended;
+}
+
 static struct watch_service watch_service_of(const struct service *service)
 {
     if (!service)
@@ -94,7 +103,7 @@ void tell_decision(const struct context *context, const struct candidate *candid
                   : decision->edit.action == ACTION_UNLINK ? WATCH_NOT_LINKED
                                                            : WATCH_AS_CAME,
         .reason = linked ? NULL : reason_of(context, decision->reason),
-        .ended = wall_of(context->now, candidate->ended),
+        .ended = ended_wall(context->now, candidate),
         .arrived = wall_of(context->now, candidate->arrived),
         .decided = context->now.wall,
     };
@@ -167,8 +176,8 @@ void tell_upload(const struct context *context, const struct upload *upload, boo
     struct watch_window window = {
         .service = watch_service_of(context->service),
         .kind = kind_name(upload->window.kind),
-        .start = upload->window.start,
-        .end = upload->window.end,
+        .start = upload->window.start ? upload->window.start + upload->window.ahead : 0,
+        .end = upload->window.end + upload->window.ahead,
         .arrived = context->now.wall,
         .times_cpu = upload->times_cpu,
         .beside = !confirms,

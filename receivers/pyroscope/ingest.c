@@ -335,7 +335,7 @@ static struct outcome check_query(const struct ingest *ingest)
 {
     struct outcome outcome = check_labels(ingest->self, ingest->series);
     if (outcome.verdict == VERDICT_OK)
-        outcome = check_time(ingest->self, from_of(ingest));
+        outcome = check_time(ingest->self, ingest->series, from_of(ingest));
     return outcome;
 }
 

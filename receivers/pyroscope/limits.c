@@ -38,23 +38,39 @@ static void write_time(uint64_t time_ns, char *out, size_t size)
         snprintf(out, size, "out of range");
 }
 
-static struct outcome refuse_time(uint64_t time_ns, const char *key, uint64_t limit,
-                                  const char *than)
+/* Of a series; pushes have the label, /ingest may have only the application's name. */
+static struct view service_of(const struct series *series)
 {
-    char time[40];
-    write_time(time_ns, time, sizeof time);
-    return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
-                      "the profile's time, %s, is more than %llu s (%s) %s now", time,
-                      (unsigned long long)(limit / NS_PER_S), key, than);
+    struct view name = series_get(series, VIEW("service_name"));
+    return name.data ? name : series_get(series, VIEW("__name__"));
 }
 
-struct outcome check_time(const struct pyroscope_receiver *self, uint64_t time_ns)
+/* The first words tell the two apart in the log, which sums messages that begin alike. */
+static struct outcome refuse_time(const struct pyroscope_receiver *self,
+                                  const struct series *series, uint64_t time_ns, uint64_t now)
+{
+    bool ahead = time_ns > now;
+    uint64_t limit = ahead ? self->reject_newer_than : self->reject_older_than;
+    struct view service = service_of(series);
+    char time[40];
+    write_time(time_ns, time, sizeof time);
+    watch_refused(self->env->watch, service, (int64_t)(time_ns - now));
+    return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                      "%s: a profile of \"%.*s\" has the time %s, more than %llu s (%s) %s now",
+                      ahead ? "clock ahead" : "clock behind or old data",
+                      service.size > SHOWN ? SHOWN : (int)service.size, (const char *)service.data,
+                      time, (unsigned long long)(limit / NS_PER_S),
+                      ahead ? "reject_newer_than" : "reject_older_than",
+                      ahead ? "after" : "before");
+}
+
+struct outcome check_time(const struct pyroscope_receiver *self, const struct series *series,
+                          uint64_t time_ns)
 {
     uint64_t now = clock_wall(self->env->clock);
-    if (time_ns && self->reject_older_than && time_ns < now &&
-        now - time_ns >= self->reject_older_than)
-        return refuse_time(time_ns, "reject_older_than", self->reject_older_than, "before");
-    if (self->reject_newer_than && time_ns > now && time_ns - now >= self->reject_newer_than)
-        return refuse_time(time_ns, "reject_newer_than", self->reject_newer_than, "after");
-    return OUTCOME_OK;
+    bool behind = self->reject_older_than && time_ns && time_ns < now &&
+                  now - time_ns >= self->reject_older_than;
+    bool ahead =
+        self->reject_newer_than && time_ns > now && time_ns - now >= self->reject_newer_than;
+    return behind || ahead ? refuse_time(self, series, time_ns, now) : OUTCOME_OK;
 }

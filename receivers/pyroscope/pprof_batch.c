@@ -15,7 +15,8 @@ static uint64_t time_of(const struct pprof_source *way, const struct pprof_facts
 }
 
 static struct outcome read(const struct pyroscope_receiver *self, struct view pprof,
-                           const struct pprof_source *way, struct bytes *raw, bool *repaired)
+                           const struct pprof_source *way, const struct series *series,
+                           struct bytes *raw, bool *repaired)
 {
     struct pprof_facts facts;
     struct outcome outcome = pprof_request_inflate(pprof, raw);
@@ -27,7 +28,7 @@ static struct outcome read(const struct pyroscope_receiver *self, struct view pp
     if (outcome.verdict == VERDICT_OK && facts.dashed)
         return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
                           "a sample type has a '-' in its name, which Pyroscope does not accept");
-    return outcome.verdict == VERDICT_OK ? check_time(self, time_of(way, &facts)) : outcome;
+    return outcome.verdict == VERDICT_OK ? check_time(self, series, time_of(way, &facts)) : outcome;
 }
 
 struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pprof,
@@ -41,7 +42,7 @@ struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pp
                self->env->budget);
     struct outcome outcome = check_labels(self, series);
     if (outcome.verdict == VERDICT_OK)
-        outcome = read(self, pprof, way, &raw, &repaired);
+        outcome = read(self, pprof, way, series, &raw, &repaired);
     if (outcome.verdict == VERDICT_OK && raw.size > 0) {
         *batch = pprof_request_batch(&raw, repaired ? VIEW("") : pprof, series_ref(series));
         if (!*batch)

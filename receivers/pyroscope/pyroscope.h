@@ -63,7 +63,8 @@ struct outcome pprof_batch(const struct pyroscope_receiver *self, struct view pp
 /* Refuse labels and profile times (0: none) that Pyroscope would refuse permanently, so that the
  * sender gets the error. */
 struct outcome check_labels(const struct pyroscope_receiver *self, const struct series *series);
-struct outcome check_time(const struct pyroscope_receiver *self, uint64_t time_ns);
+struct outcome check_time(const struct pyroscope_receiver *self, const struct series *series,
+                          uint64_t time_ns);
 
 /* Counts a request that is refused (OK: partly refused), with the number of its items that were
  * read. Call before sending the response. Any thread. */

@@ -18,6 +18,7 @@ import uploads
 CONFIG = """\
 receivers:
   otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{http}"}}}}}}
+  pyroscope: {{endpoint: "127.0.0.1:{profiles}"}}
 processors: {{memory_limiter: {{limit_mib: {limit}}}, correlation: {{hold: 1s}}}}
 exporters:
   otlp_http:
@@ -30,6 +31,7 @@ service:
     {{pull: {{exporter: {{prometheus: {{host: 127.0.0.1, port: {metrics}}}}}}}}}]}}}}
   pipelines:
     traces: {{receivers: [otlp], processors: [memory_limiter, correlation], exporters: [otlp_http]}}
+    profiles: {{receivers: [pyroscope], processors: [memory_limiter, correlation], exporters: [otlp_http]}}
 """
 
 
@@ -73,13 +75,14 @@ class Backend:
 class Sidecar(harness.Program):
     def __init__(self, folder, limit=24):
         self.backend = Backend()
-        self.http, self.page, self.metrics = (harness.free_port() for _ in range(3))
+        self.http, self.page, self.metrics, self.profiles = (harness.free_port() for _ in range(4))
         folder.mkdir(parents=True, exist_ok=True)
         self.config = folder / "config.yaml"
         self.config.write_text(CONFIG.format(http=self.http, page=self.page, metrics=self.metrics,
-                                             backend=self.backend.port, limit=limit))
+                                             backend=self.backend.port, limit=limit,
+                                             profiles=self.profiles))
         super().__init__("spanlink", folder, [harness.SPANLINK, "--config", self.config])
-        self.wait_ports(self.http, self.page, self.metrics, seconds=10)
+        self.wait_ports(self.http, self.page, self.metrics, self.profiles, seconds=10)
 
     def get(self, path):
         answer = requests.get(f"http://127.0.0.1:{self.page}{path}", timeout=10)
@@ -340,3 +343,55 @@ def test_each_loss_is_logged_under_its_cause(sidecar):
 
     assert harness.wait_for(lambda: lost("not authenticated: HTTP 401") == 200, 30)
     assert harness.wait_for(lambda: lost("invalid: HTTP 400") == 10, 30)
+
+
+@pytest.mark.parametrize("ahead, words", [(3600, "1 h ahead"), (-4230, "70 min behind")],
+                         ids=["ahead", "behind"])
+def test_profiles_refused_for_their_clock_are_the_reason(sidecar, ahead, words):
+    answer = ingest(sidecar, "shop", time.time() + ahead)
+    assert answer.status_code == 422, answer.text
+    assert sidecar.send() == 200
+
+    def reasons():
+        shop = [s for s in sidecar.get("/api/services").json()["services"] if s["service"] == "shop"]
+        return shop and shop[0]["reasons"]
+
+    [told] = harness.wait_for(reasons, 20)
+    assert told["reason"] == "profiles_refused" and told["count"] == 1
+    said = told["text"]
+    assert said.startswith("Its profiles are refused: their clock is ") and words.split()[-1] in said
+    assert told["fix"] == "Set the clock of the profiled process's host."
+    which = "clock ahead" if ahead > 0 else "clock behind or old data"
+    assert f'invalid: {which}: a profile of "shop" has the time ' in sidecar.log.read_text()
+
+
+def ingest(sidecar, service, start, seconds=10, **labels):
+    profile = uploads.Pprof([("cpu", "nanoseconds")])
+    profile.sample([10_000_000], **labels)
+    return requests.post(
+        f"http://127.0.0.1:{sidecar.profiles}/ingest?name={service}&format=pprof&from={int(start)}"
+        f"&until={int(start) + seconds}", profile.encode(int(start * 1e9), seconds * 10**9), timeout=10)
+
+
+@pytest.mark.parametrize("span, profile, apart", [
+    (300, 300, 0), (-300, -300, 0), (3600, 0, -3600), (-3600, 0, 3600), (0, 300, 300)],
+    ids=["both ahead", "both behind", "span ahead", "span behind", "profile ahead"])
+def test_all_places_agree_how_far_the_clocks_are_apart(sidecar, span, profile, apart):
+    own, now = os.urandom(8).hex(), time.time()
+    assert ingest(sidecar, "shop", now + profile - 10, span_id=own).status_code == 200
+    start = int((now + span - 5) * 1e9)
+    assert sidecar.send_raw(uploads.trace_request("shop", [
+        (os.urandom(16).hex(), own, start, start + 1000, True)])) == 200
+
+    def shop():
+        found = [s for s in sidecar.get("/api/services").json()["services"] if s["service"] == "shop"]
+        return found and found[0]["linked"] and found[0]["profiles"]
+
+    told = harness.wait_for(shop, 20)
+    said = sidecar.get(f"/api/spans/{own}").json()
+    text = str(said["reason"]) + str(said.get("text"))
+    assert told["linked_out_of_reach"] == (apart != 0), told
+    assert ("opens nothing" in text) == (apart != 0), said
+    assert abs(told["out_of_reach_ns"] / 1e9 - apart) < 20, told
+    if profile > 0:
+        assert int(told["last_end_unix_nano"]) > (now + profile - 20) * 1e9

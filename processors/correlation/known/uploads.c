@@ -26,6 +26,7 @@ void upload_set_window(struct window *window, const struct stated *stated, uint6
         end = end ? uploads_least(end, stated->until) : stated->until;
     window->end = uploads_least(end, now);
     window->capped = end > now;
+    window->ahead = stated->time > now ? end - window->end : 0;
     window->length = stated->duration;
     if (!window->length && stated->from && stated->until > stated->from)
         window->length = stated->until - stated->from;

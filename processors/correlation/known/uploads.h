@@ -14,11 +14,12 @@
 /* One uploaded window. Times are wall time. */
 struct window {
     enum kind kind;
-    uint64_t start;   /* 0: not given */
-    uint64_t end;     /* capped at the time of arrival; 0: not given */
-    bool capped;      /* the profile gave a later end */
-    uint64_t length;  /* ns; 0: a single moment, or not given */
-    uint64_t labels;  /* hash of the labels that identify its sender */
+    uint64_t start;  /* 0: not given */
+    uint64_t end;    /* capped at the time of arrival; 0: not given */
+    bool capped;     /* the profile gave a later end */
+    uint64_t ahead;  /* by how much, where its clock must be ahead: its time is after its arrival */
+    uint64_t length; /* ns; 0: a single moment, or not given */
+    uint64_t labels; /* hash of the labels that identify its sender */
     uint64_t content; /* hash: a repeated upload has the same */
 };
 

@@ -194,10 +194,12 @@ START_TEST(names_are_text_in_every_format)
     ck_assert_ptr_nonnull(strstr(folded(&flame, &text), "main;a:<b>\xef\xbf\xbd 20\n"));
     bytes_release(&text);
     bytes_init(&out, 1 << 16, NULL);
-    ck_assert(flame_write_all(&flame, FLAME_SVG, VIEW("</svg><script>"), &out));
+    ck_assert(flame_write_all(&flame, FLAME_SVG, VIEW("</svg><script>\xef\xbf\xbe"), &out));
     bytes_append(&out, "", 1);
     ck_assert_ptr_nonnull(strstr((const char *)out.data, "a;&lt;b&gt;"));
     ck_assert_ptr_null(strstr((const char *)out.data, "<script>"));
+    ck_assert_ptr_nonnull(strstr((const char *)out.data, "&lt;script&gt;\xef\xbf\xbd"));
+    ck_assert_ptr_null(strstr((const char *)out.data, "\xef\xbf\xbe"));
     bytes_clear(&out);
     ck_assert(flame_write_all(&flame, FLAME_JSON, VIEW(""), &out));
     bytes_append(&out, "", 1);
@@ -205,6 +207,19 @@ START_TEST(names_are_text_in_every_format)
     ck_assert_ptr_nonnull(strstr((const char *)out.data, "\"nodes\":[[-1,1,110,0],"));
     bytes_release(&out);
     flame_release(&flame);
+}
+END_TEST
+
+START_TEST(sums_stay_at_their_limit)
+{
+    int64_t sum = INT64_MAX - 1;
+    flame_sum(&sum, 1);
+    ck_assert_int_eq(sum, INT64_MAX);
+    flame_sum(&sum, INT64_MAX);
+    ck_assert_int_eq(sum, INT64_MAX);
+    flame_sum(&sum, -1);
+    flame_sum_large(&sum, UINT64_MAX);
+    ck_assert_int_eq(sum, INT64_MAX);
 }
 END_TEST
 
@@ -481,8 +496,8 @@ END_TEST
 SUITE_MAIN("status flame", a_span_has_the_samples_that_name_it,
            an_id_may_be_asked_for_in_the_profiles_of_one_service,
            a_service_has_all_and_another_type_where_it_is_asked_for, names_are_text_in_every_format,
-           its_svg_has_a_rectangle_for_each_frame_below_its_caller, its_pprof_has_the_same_totals,
-           a_deep_stack_is_cut_at_its_leaf, too_many_nodes_count_for_their_parents,
-           a_state_is_drawn_as_each_series_had_it_last, frames_without_symbols_are_drawn,
-           text_formats_are_drawn, a_text_is_of_the_service_without_the_type_in_its_name,
-           broken_nodes_are_cut)
+           sums_stay_at_their_limit, its_svg_has_a_rectangle_for_each_frame_below_its_caller,
+           its_pprof_has_the_same_totals, a_deep_stack_is_cut_at_its_leaf,
+           too_many_nodes_count_for_their_parents, a_state_is_drawn_as_each_series_had_it_last,
+           frames_without_symbols_are_drawn, text_formats_are_drawn,
+           a_text_is_of_the_service_without_the_type_in_its_name, broken_nodes_are_cut)

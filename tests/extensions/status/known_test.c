@@ -171,6 +171,34 @@ static bool has_other_profiles(const struct rig *rig)
     return rig->known.services[known_service_find(&rig->known, VIEW("shop"))]->profiles_under;
 }
 
+static void refuse_profile(struct rig *rig, int64_t ahead, uint64_t now)
+{
+    clocks_refused(&rig->known.clocks, names_put(&rig->known.names, VIEW("shop")), ahead, now);
+}
+
+START_TEST(refused_profiles_are_the_reason_until_one_is_accepted)
+{
+    struct rig rig;
+    rig_init(&rig);
+    struct told_reason told = {0};
+    const struct watch_window window = {.service = shop(), .end = NOW, .arrived = NOW + NS_PER_S};
+    refuse_profile(&rig, INT64_C(3600000000000), NOW);
+    decide(&rig, 1, false, NOW);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 1), &told));
+    ck_assert_str_eq(told.word, REASON_REFUSED);
+    ck_assert_str_eq(told.text, "Its profiles are refused: their clock is 1 h ahead.");
+    ck_assert_uint_eq(counted(&rig, "shop", REASON_REFUSED), 1);
+    refuse_profile(&rig, -INT64_C(7200000000000), NOW);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 1), &told));
+    ck_assert_str_eq(told.text, "Its profiles are refused: their clock is 2 h behind.");
+    known_window_came(&rig.known, &window);
+    decide(&rig, 2, false, NOW + 2 * NS_PER_S);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 2), &told));
+    ck_assert_str_eq(told.word, "no_sample");
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(names_differ_where_no_sample_came_under_the_name_of_the_span)
 {
     struct rig rig;
@@ -702,6 +730,7 @@ END_TEST
 
 SUITE_MAIN("status known", samples_are_joined_with_their_span_in_any_order,
            a_profile_id_is_a_link_unless_it_was_decided_otherwise,
+           refused_profiles_are_the_reason_until_one_is_accepted,
            names_differ_where_no_sample_came_under_the_name_of_the_span,
            samples_after_the_decision_came_late,
            samples_without_a_span_count_for_others_until_it_passes,

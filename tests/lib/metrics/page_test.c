@@ -69,6 +69,8 @@ START_TEST(labels_are_valid_utf8_and_no_series_comes_twice)
         metrics_add(&metrics, &rows[0], 2, METRIC_LABELS({"service", VIEW("caf\xe9")}));
         metrics_add(&metrics, &rows[0], 4, METRIC_LABELS({"service", VIEW("caf\xe8")}));
         metrics_add(&metrics, &rows[0], 8, METRIC_LABELS({"service", VIEW("caf\xe8\"\n")}));
+        metrics_add(&metrics, &rows[0], 16,
+                    METRIC_LABELS({"service", VIEW("e\x1b[31m\x7f\xc2\x9b\xc2\xa0\r")}));
         thing.sizes.sum = 1000000;
         for (int i = 0; i < 2; i++)
             metrics_add_histogram(&metrics, &table[2], &thing.sizes,
@@ -76,6 +78,9 @@ START_TEST(labels_are_valid_utf8_and_no_series_comes_twice)
         char *text = page((enum page_format)format);
         ck_assert_ptr_nonnull(strstr(text, "{service=\"caf\xef\xbf\xbd\"} 7\n"));
         ck_assert_ptr_nonnull(strstr(text, "{service=\"caf\xef\xbf\xbd\\\"\\n\"} 8\n"));
+        ck_assert_ptr_nonnull(strstr(text,
+                                     "{service=\"e\xef\xbf\xbd[31m\xef\xbf\xbd\xef\xbf\xbd\xc2\xa0"
+                                     "\xef\xbf\xbd\"} 16\n"));
         const char *sum = strstr(text, "sizes_sum{service=\"\xef\xbf\xbd\"}");
         ck_assert_ptr_nonnull(sum);
         ck_assert_ptr_null(strstr(sum + 1, "sizes_sum"));

@@ -11,7 +11,7 @@ START_TEST(what_uploads_said_comes_back)
                            .from_go = true,
                            .has_samples = true,
                            .tenant = VIEW("t"),
-                           .window = {KIND_WALL, 990, 1000, false, 10, 8, 9},
+                           .window = {KIND_WALL, 990, 1000, false, 0, 10, 8, 9},
                            .ids = ids,
                            .count = 2};
     struct bytes note;
