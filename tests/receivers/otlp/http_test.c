@@ -384,7 +384,7 @@ START_TEST(a_full_queue_refuses_and_loses_nothing_that_was_accepted)
     keeper_gate(true);
     receiver_post(fd, "/v1/traces", PROTO, spans(2), 200, &answer);
     receiver_post(fd, "/v1/traces", PROTO, spans(1), 503, &answer);
-    assert_status_body(GRPC_UNAVAILABLE, "queue is full");
+    assert_status_body(GRPC_UNAVAILABLE, "queue of keeper is full");
     keeper_gate(false);
     ck_assert_uint_eq(keeper_batch(0)->items, 2);
     rig_end();
