@@ -161,7 +161,8 @@ static void add_event(struct span_profiles *profiles, struct reading_jfr *readin
     if (!event->has_stack || !event->samples || (!event->counts_cpu && !event->counts_wall) ||
         !(stack->id = event_id(&reading->labels, event)))
         return;
-    stack->samples = event->samples;
+    stack->samples = event->counts_cpu ? event->samples : 0;
+    stack->wall_samples = event->counts_cpu ? 0 : event->samples;
     stack->cpu_ns = event->counts_cpu ? event->samples * reading->period : 0;
     stack->wall_ns = event->counts_wall ? event->samples * reading->period : 0;
     stack->times_cpu = event->counts_cpu;

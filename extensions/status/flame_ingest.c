@@ -27,7 +27,8 @@ struct recording {
     struct jfr_stacks stacks;
     struct jfr_labels labels;
     bool labelled;
-    uint64_t period; /* ns per sample */
+    uint64_t period;                /* ns per sample */
+    struct jfr_stack_frame *frames; /* room for DEEPEST */
 };
 
 uint64_t flame_period(const char *query)
@@ -61,25 +62,57 @@ static uint32_t name_of(struct flame *flame, const struct jfr_stack_frame *frame
     return names_put(&flame->names, *name ? view_of(name) : VIEW("(unknown)"));
 }
 
-static void add_event(struct recording *recording, const struct jfr_event *event,
-                      struct jfr_stack_frame *frames)
+/* Adds a value to the stack of an event. */
+static void add_value(struct recording *recording, const struct jfr_event *event, uint64_t value)
 {
     struct flame *flame = recording->flame;
-    if (!event->has_stack || !event->samples || (!event->counts_cpu && !event->counts_wall) ||
-        !flame_wants_id(flame, span_of(recording, event)))
-        return;
-    bool cpu = event->counts_cpu && flame_takes(flame, CPU_TYPE);
-    bool wall = event->counts_wall && flame_takes(flame, WALL_TYPE);
-    if (cpu && wall) /* wall came second: it was drawn only if it replaced CPU */
-        cpu = strcmp(flame->type, CPU_TYPE) == 0;
-    size_t count = cpu || wall ? jfr_stacks_read(&recording->stacks, event, frames, DEEPEST) : 0;
+    size_t count = jfr_stacks_read(&recording->stacks, event, recording->frames, DEEPEST);
     uint32_t node = 0;
     if (count == 0)
         return;
     while (count-- > 0)
-        node = flame_child(flame, node, name_of(flame, &frames[count]));
-    flame_sum_large(&flame_nodes(flame)[node].self, event->samples * recording->period);
+        node = flame_child(flame, node, name_of(flame, &recording->frames[count]));
+    flame_sum_large(&flame_nodes(flame)[node].self, value);
     flame->samples += event->samples;
+}
+
+static void add_time(struct recording *recording, const struct jfr_event *event)
+{
+    struct flame *flame = recording->flame;
+    bool cpu = event->counts_cpu && flame_takes(flame, CPU_TYPE);
+    bool wall = event->counts_wall && flame_takes(flame, WALL_TYPE);
+    if (cpu && wall) /* wall came second: it was drawn only if it replaced CPU */
+        cpu = strcmp(flame->type, CPU_TYPE) == 0;
+    if (cpu || wall)
+        add_value(recording, event, event->samples * recording->period);
+}
+
+/* Each such event has two values: 1, and its amount. */
+static void add_amount(struct recording *recording, const struct jfr_event *event)
+{
+    static const char *const types[][2] = {
+        [JFR_ALLOCATION] = {"memory:alloc_in_new_tlab_objects:count:space:bytes",
+                            "memory:alloc_in_new_tlab_bytes:bytes:space:bytes"},
+        [JFR_ALLOCATION_OUTSIDE] = {"memory:alloc_outside_tlab_objects:count:space:bytes",
+                                    "memory:alloc_outside_tlab_bytes:bytes:space:bytes"},
+        [JFR_LOCK] = {"mutex:contentions:count:mutex:count", "mutex:delay:nanoseconds:mutex:count"},
+    };
+    for (size_t i = 0; i < 2; i++)
+        if (flame_takes(recording->flame, types[event->kind][i]))
+            add_value(recording, event, i ? event->amount : event->samples);
+}
+
+static void add_event(struct recording *recording, const struct jfr_event *event)
+{
+    bool timed = event->kind == JFR_EXECUTION || event->kind == JFR_WALL;
+    if (!event->has_stack || !event->samples ||
+        (timed && !event->counts_cpu && !event->counts_wall) ||
+        !flame_wants_id(recording->flame, span_of(recording, event)))
+        return;
+    if (timed)
+        add_time(recording, event);
+    else
+        add_amount(recording, event);
 }
 
 static bool is_in_time(const struct flame *flame, const struct jfr *jfr)
@@ -101,17 +134,17 @@ static bool add_recording(struct recording *recording, struct arena *arena)
         jfr_labels_open(&recording->labels, recording->parts.labels, arena, &labels_fault);
     if (!is_in_time(flame, &recording->jfr))
         return true;
-    struct jfr_stack_frame *frames = arena_array_raw(arena, DEEPEST, sizeof *frames);
+    recording->frames = arena_array_raw(arena, DEEPEST, sizeof *recording->frames);
     struct jfr_scan scan = jfr_scan_begin(&recording->jfr);
-    while (frames && jfr_next_event(&recording->jfr, &scan, &event))
-        add_event(recording, &event, frames);
+    while (recording->frames && jfr_next_event(&recording->jfr, &scan, &event))
+        add_event(recording, &event);
     uint64_t start = (uint64_t)recording->jfr.start_nanos, end = (uint64_t)recording->jfr.end_nanos;
     if (flame->samples) {
         flame->start = flame->start && flame->start < start ? flame->start : start;
         flame->end = flame->end > end ? flame->end : end;
         flame->period = (int64_t)recording->period;
     }
-    return frames;
+    return recording->frames;
 }
 
 static void add_jfr(struct flame *flame, const char *query, const char *type, struct view body)

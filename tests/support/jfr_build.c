@@ -150,6 +150,8 @@ void jfr_build_agent_classes(struct jfr_build *build)
             jfr_build_field(build, "state", JFR_BUILD_STATE, JFR_BUILD_CONSTANT);
         else
             jfr_build_field(build, "allocationSize", JFR_BUILD_LONG, 0);
+        if (i == 2)
+            jfr_build_field(build, "tlabSize", JFR_BUILD_LONG, 0);
         add_span_fields(build);
         if (i == 1)
             jfr_build_field(build, "samples", 10, 0);
@@ -209,6 +211,9 @@ static uint64_t value_of(const struct jfr_build_sample *sample, const char *fiel
         {"traceIdHi", sample->trace_hi},
         {"traceIdLo", sample->trace_lo},
         {"samples", sample->samples},
+        {"allocationSize", sample->size},
+        {"tlabSize", sample->tlab_size},
+        {"duration", sample->duration},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (strcmp(values[i].name, field) == 0)

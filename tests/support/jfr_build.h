@@ -54,6 +54,7 @@ struct jfr_build_sample {
     uint64_t trace_hi;
     uint64_t trace_lo;
     uint64_t samples;
+    uint64_t size, tlab_size, duration; /* of allocations and locks */
 };
 
 /* A whole event of a class declared before. Other numbers of the class are 0. */

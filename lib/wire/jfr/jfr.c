@@ -7,7 +7,7 @@ enum found { FOUND_EVENT, FOUND_OTHER, FOUND_END, FOUND_BAD };
 
 static const enum jfr_kind kinds[JFR_CLASS_SETTING] = {
     [JFR_CLASS_EXECUTION] = JFR_EXECUTION, [JFR_CLASS_WALL] = JFR_WALL,
-    [JFR_CLASS_NEW_TLAB] = JFR_ALLOCATION, [JFR_CLASS_OUTSIDE_TLAB] = JFR_ALLOCATION,
+    [JFR_CLASS_NEW_TLAB] = JFR_ALLOCATION, [JFR_CLASS_OUTSIDE_TLAB] = JFR_ALLOCATION_OUTSIDE,
     [JFR_CLASS_MONITOR] = JFR_LOCK,
 };
 
@@ -34,6 +34,30 @@ static void jfr_count(struct jfr_event *event, enum jfr_state state, bool wall)
     }
 }
 
+/* Ticks as ns, at most INT64_MAX. */
+static uint64_t duration_of(const struct jfr_chunk *chunk, uint64_t ticks)
+{
+    double nanos = (double)ticks * 1e9 / (double)chunk->ticks_per_second;
+    return nanos < (double)INT64_MAX ? (uint64_t)nanos : INT64_MAX;
+}
+
+static uint64_t amount_of(enum jfr_kind kind, const uint64_t numbers[JFR_NUMBERS],
+                          const struct jfr_chunk *chunk)
+{
+    switch (kind) {
+    case JFR_ALLOCATION:
+        return numbers[JFR_SLOT_TLAB];
+    case JFR_ALLOCATION_OUTSIDE:
+        return numbers[JFR_SLOT_SIZE];
+    case JFR_LOCK:
+        return duration_of(chunk, numbers[JFR_SLOT_DURATION]);
+    case JFR_EXECUTION:
+    case JFR_WALL:
+        break;
+    }
+    return 0;
+}
+
 static void jfr_fill(struct jfr_event *event, const struct jfr_values *values,
                      const struct jfr_chunk *chunk)
 {
@@ -45,6 +69,7 @@ static void jfr_fill(struct jfr_event *event, const struct jfr_values *values,
     event->span_name = values->numbers[JFR_SLOT_SPAN_NAME];
     event->context = values->numbers[JFR_SLOT_CONTEXT];
     event->samples = values->numbers[JFR_SLOT_SAMPLES];
+    event->amount = amount_of(event->kind, values->numbers, chunk);
     event->time_nanos = jfr_chunk_time(chunk, values->numbers[JFR_SLOT_START_TIME]);
 }
 

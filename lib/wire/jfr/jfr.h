@@ -11,10 +11,11 @@
 #include "lib/base/view.h"
 
 enum jfr_kind {
-    JFR_EXECUTION,  /* jdk.ExecutionSample */
-    JFR_WALL,       /* profiler.WallClockSample */
-    JFR_ALLOCATION, /* jdk.ObjectAllocationInNewTLAB, jdk.ObjectAllocationOutsideTLAB */
-    JFR_LOCK        /* jdk.JavaMonitorEnter */
+    JFR_EXECUTION,          /* jdk.ExecutionSample */
+    JFR_WALL,               /* profiler.WallClockSample */
+    JFR_ALLOCATION,         /* jdk.ObjectAllocationInNewTLAB */
+    JFR_ALLOCATION_OUTSIDE, /* jdk.ObjectAllocationOutsideTLAB */
+    JFR_LOCK                /* jdk.JavaMonitorEnter */
 };
 
 struct jfr_event {
@@ -32,6 +33,7 @@ struct jfr_event {
     uint32_t chunk;     /* index in the upload */
     int64_t time_nanos; /* since the epoch; the chunk's start if the event's time is out of range */
     uint64_t samples;   /* number of samples that the event represents, usually 1 */
+    uint64_t amount;    /* allocation: bytes; lock: how long a thread waited for it, ns; else 0 */
 };
 
 /* Why an upload was refused; texts are static. */

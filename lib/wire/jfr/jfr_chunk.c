@@ -76,6 +76,9 @@ static const struct jfr_wanted of_samples[] = {
     NUMBER("traceIdHi", "long", TRACE_HI),
     NUMBER("traceIdLo", "long", TRACE_LO),
     NUMBER("samples", "int", SAMPLES),
+    NUMBER("allocationSize", "long", SIZE),
+    NUMBER("tlabSize", "long", TLAB),
+    NUMBER("duration", "long", DURATION),
     {.name = NULL},
 };
 

@@ -18,6 +18,9 @@ enum jfr_slot {
     JFR_SLOT_TRACE_HI,
     JFR_SLOT_TRACE_LO,
     JFR_SLOT_SAMPLES,
+    JFR_SLOT_SIZE,     /* of an object allocated outside a TLAB, bytes */
+    JFR_SLOT_TLAB,     /* size of the new TLAB, bytes */
+    JFR_SLOT_DURATION, /* in ticks */
     JFR_NUMBERS,
     JFR_SLOT_NAME = JFR_NUMBERS, /* strings from here on */
     JFR_SLOT_VALUE,

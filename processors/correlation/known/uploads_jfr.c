@@ -152,7 +152,7 @@ static uint64_t span_of_event(const struct recording *recording, const struct jf
 static unsigned kinds_of(const struct recording *recording, const struct jfr_event *event)
 {
     unsigned kinds = 0;
-    if (event->kind == JFR_ALLOCATION)
+    if (event->kind == JFR_ALLOCATION || event->kind == JFR_ALLOCATION_OUTSIDE)
         return KIND_BIT(KIND_MEMORY);
     if (event->kind == JFR_LOCK)
         return KIND_BIT(KIND_MUTEX);

@@ -446,6 +446,46 @@ START_TEST(text_formats_are_drawn)
 }
 END_TEST
 
+/* What a type of a recorded upload of the Java agent adds up to. */
+static int64_t java_total(const char *type, struct view body, const char *content_type)
+{
+    const struct flame_filter filter = {.type = type, .to = UINT64_MAX};
+    struct flame flame;
+    flame_init(&flame, &filter, NULL);
+    flame_add_ingest(&flame, "name=java&format=jfr&sampleRate=100", content_type, body, 7);
+    flame_finish(&flame);
+    int64_t total = flame_total(&flame, 0);
+    ck_assert(!flame.truncated);
+    flame_release(&flame);
+    return total;
+}
+
+START_TEST(allocations_of_java_are_drawn)
+{
+    static uint8_t body[1 << 20];
+    static const char *const types[] = {CPU_TYPE,
+                                        "memory:alloc_in_new_tlab_objects:count:space:bytes",
+                                        "memory:alloc_outside_tlab_objects:count:space:bytes",
+                                        "memory:alloc_in_new_tlab_bytes:bytes:space:bytes",
+                                        "memory:alloc_outside_tlab_bytes:bytes:space:bytes"};
+    int64_t totals[5];
+    char type[128];
+    FILE *file = fopen(SOURCE_DIR "/tests/recorded/java/002-6.372-ingest.bin", "rb");
+    ck_assert_ptr_nonnull(file);
+    struct view all = {body, fread(body, 1, sizeof body, file)};
+    fclose(file);
+    size_t line = (size_t)((const uint8_t *)memchr(body, '\r', all.size) - body);
+    snprintf(type, sizeof type, "multipart/form-data; boundary=%.*s", (int)line - 2,
+             (const char *)body + 2);
+    for (size_t i = 0; i < 5; i++)
+        totals[i] = java_total(types[i], all, type);
+    ck_assert_int_gt(totals[0], 0);
+    ck_assert_int_eq(java_total("", all, type), totals[0]);
+    ck_assert_int_eq(totals[1] + totals[2], 61); /* all that the recording has */
+    ck_assert_int_gt(totals[3] + totals[4], 61 * 16);
+}
+END_TEST
+
 START_TEST(a_text_is_of_the_service_without_the_type_in_its_name)
 {
     static const struct {
@@ -499,5 +539,5 @@ SUITE_MAIN("status flame", a_span_has_the_samples_that_name_it,
            sums_stay_at_their_limit, its_svg_has_a_rectangle_for_each_frame_below_its_caller,
            its_pprof_has_the_same_totals, a_deep_stack_is_cut_at_its_leaf,
            too_many_nodes_count_for_their_parents, a_state_is_drawn_as_each_series_had_it_last,
-           frames_without_symbols_are_drawn, text_formats_are_drawn,
+           frames_without_symbols_are_drawn, text_formats_are_drawn, allocations_of_java_are_drawn,
            a_text_is_of_the_service_without_the_type_in_its_name, broken_nodes_are_cut)

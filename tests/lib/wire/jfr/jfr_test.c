@@ -43,10 +43,30 @@ static const struct event_class {
     {"jdk.ExecutionSample", JFR_EXECUTION},
     {"profiler.WallClockSample", JFR_WALL},
     {"jdk.ObjectAllocationInNewTLAB", JFR_ALLOCATION},
-    {"jdk.ObjectAllocationOutsideTLAB", JFR_ALLOCATION},
+    {"jdk.ObjectAllocationOutsideTLAB", JFR_ALLOCATION_OUTSIDE},
     {"jdk.JavaMonitorEnter", JFR_LOCK},
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
+
+START_TEST(allocations_and_locks_have_an_amount)
+{
+    struct jfr_build *build = jfr_build_new(START, SPAN);
+    struct bytes raw;
+    jfr_build_agent_classes(build);
+    for (size_t i = 0; i < CLASSES; i++)
+        jfr_build_sample(
+            build, classes[i].name,
+            &(struct jfr_build_sample){.size = 16, .tlab_size = 4096, .duration = 5000000});
+    open_built(build, &raw);
+    for (size_t i = 0; i < CLASSES; i++) {
+        static const uint64_t amounts[] = {
+            [JFR_ALLOCATION] = 4096, [JFR_ALLOCATION_OUTSIDE] = 16, [JFR_LOCK] = 5000000};
+        ck_assert(jfr_next_event(&jfr, &scan, &event));
+        ck_assert_uint_eq(event.amount, amounts[event.kind]);
+    }
+    close(&raw);
+}
+END_TEST
 
 START_TEST(all_that_a_sample_says_is_read_whatever_its_class)
 {
@@ -349,8 +369,8 @@ START_TEST(an_arena_without_room_is_a_refusal_whatever_its_size)
 END_TEST
 
 SUITE_MAIN("jfr", all_that_a_sample_says_is_read_whatever_its_class,
-           a_sample_in_no_span_and_without_a_stack_says_so, samples_count_as_the_server_counts_them,
-           fields_are_found_by_name_wherever_they_stand,
+           allocations_and_locks_have_an_amount, a_sample_in_no_span_and_without_a_stack_says_so,
+           samples_count_as_the_server_counts_them, fields_are_found_by_name_wherever_they_stand,
            a_field_of_another_type_is_not_taken_for_what_its_name_says,
            events_of_other_classes_are_passed_over_by_their_size,
            each_chunk_is_read_by_its_own_metadata_and_clock,
