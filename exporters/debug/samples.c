@@ -16,23 +16,19 @@ enum { INDEX_CAP = 64 << 20, MAX_RATE = 1000000, DEFAULT_RATE = 100 };
 
 /* ---- pprof ---- */
 
-static int type_index(const struct pprof *pprof, struct view type, struct view unit)
-{
-    for (size_t i = 0; i < pprof->type_count; i++)
-        if (view_eq(pprof->types[i].type, type) && view_eq(pprof->types[i].unit, unit))
-            return (int)i;
-    return -1;
-}
-
 struct columns {
-    int cpu, wall; /* indexes of a profile's values; -1: none */
+    int cpu, wall;                /* indexes of a profile's values; -1: none */
+    uint64_t cpu_unit, wall_unit; /* of these, ns */
     struct pprof_count count;
     struct view service; /* that the profile is of */
 };
 
-static uint64_t value_at(const struct pprof_sample *sample, int column)
+/* A value as ns, which is at most UINT64_MAX. */
+static uint64_t time_at(const struct pprof_sample *sample, int column, uint64_t unit)
 {
-    return column >= 0 && sample->values[column] > 0 ? (uint64_t)sample->values[column] : 0;
+    uint64_t value =
+        column >= 0 && sample->values[column] > 0 ? (uint64_t)sample->values[column] : 0;
+    return unit && value > UINT64_MAX / unit ? UINT64_MAX : value * unit;
 }
 
 static void add_sample(struct span_profiles *profiles, const struct pprof_stacks *stacks,
@@ -41,8 +37,8 @@ static void add_sample(struct span_profiles *profiles, const struct pprof_stacks
     bool stated = columns->count.column >= 0 && !columns->count.period;
     uint64_t samples = pprof_count_samples(&columns->count, sample);
     struct span_stack stack = {
-        .cpu_ns = value_at(sample, columns->cpu),
-        .wall_ns = value_at(sample, columns->wall),
+        .cpu_ns = time_at(sample, columns->cpu, columns->cpu_unit),
+        .wall_ns = time_at(sample, columns->wall, columns->wall_unit),
         .times_cpu = columns->cpu >= 0,
         .service = columns->service,
     };
@@ -72,9 +68,9 @@ void span_profiles_add(struct span_profiles *profiles, struct view service, stru
     struct pprof_sample sample;
     arena_init(&arena, INDEX_CAP);
     if (pprof_open(&pprof, raw, &arena, &fault) && pprof_stacks_open(&stacks, &pprof, &arena)) {
-        struct columns columns = {type_index(&pprof, VIEW("cpu"), VIEW("nanoseconds")),
-                                  type_index(&pprof, VIEW("wall"), VIEW("nanoseconds")),
-                                  pprof_count_of(&pprof), service};
+        struct columns columns = {.count = pprof_count_of(&pprof), .service = service};
+        columns.cpu = pprof_time_column(&pprof, VIEW("cpu"), &columns.cpu_unit);
+        columns.wall = pprof_time_column(&pprof, VIEW("wall"), &columns.wall_unit);
         struct proto_scan scan = pprof_samples(&pprof);
         while (pprof_next_sample(&pprof, &scan, &sample))
             add_sample(profiles, &stacks, &columns, &sample);

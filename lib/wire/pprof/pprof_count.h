@@ -1,8 +1,15 @@
-/* How many samples of the profiler a pprof's records are. Pure. */
+/* How many samples of the profiler a pprof's records are, and how long. Pure. */
 #ifndef LIB_WIRE_PPROF_PPROF_COUNT_H
 #define LIB_WIRE_PPROF_PPROF_COUNT_H
 
 #include "lib/wire/pprof/pprof.h"
+
+/* The nanoseconds of a unit of time, such as "milliseconds"; 0: it is none. */
+uint64_t pprof_time_unit(struct view unit);
+
+/* The column of the values of a type that are times, and the nanoseconds of their unit. -1: none;
+ * the unit is then 0. */
+int pprof_time_column(const struct pprof *pprof, struct view type, uint64_t *unit_ns);
 
 /* Go states the number as samples/count. Python's profiler states CPU time only, of a period each;
  * without a period of time, each record counts as one. */
@@ -10,10 +17,6 @@ struct pprof_count {
     int column;     /* of the number, or of the time; -1: none */
     int64_t period; /* of that time, in its unit; 0: the column is the number */
 };
-
-/* The nanoseconds of a unit of time by its name in a pprof, such as "milliseconds"; 0: it is none.
- */
-uint64_t pprof_time_unit(struct view unit);
 
 struct pprof_count pprof_count_of(const struct pprof *pprof);
 

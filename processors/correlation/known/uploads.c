@@ -110,10 +110,9 @@ static uint32_t small(uint64_t value)
 
 /* Which of a pprof's values are used; -1: absent. */
 struct columns {
-    int cpu;                      /* CPU time */
-    int wall;                     /* wall time */
+    int cpu, wall;                /* of the times */
+    uint64_t cpu_unit, wall_unit; /* of these, ns */
     int decides;                  /* must be positive for a sample to count; -1: any */
-    uint64_t cpu_unit, wall_unit; /* ns */
 };
 
 static int column(const struct pprof *pprof, struct view type)
@@ -124,21 +123,13 @@ static int column(const struct pprof *pprof, struct view type)
     return -1;
 }
 
-/* A column of time, and its unit; -1: absent. */
-static int time_column(const struct pprof *pprof, struct view type, uint64_t *unit)
-{
-    for (size_t i = 0; i < pprof->type_count; i++)
-        if (view_eq(pprof->types[i].type, type) &&
-            (*unit = pprof_time_unit(pprof->types[i].unit)) != 0)
-            return (int)i;
-    return -1;
-}
-
 static struct columns columns_of(const struct pprof *pprof, enum kind kind)
 {
-    struct columns columns = {.decides = -1};
-    columns.cpu = time_column(pprof, cpu, &columns.cpu_unit);
-    columns.wall = time_column(pprof, VIEW("wall"), &columns.wall_unit);
+    struct columns columns = {
+        .decides = -1,
+    };
+    columns.cpu = pprof_time_column(pprof, cpu, &columns.cpu_unit);
+    columns.wall = pprof_time_column(pprof, VIEW("wall"), &columns.wall_unit);
     if (kind == KIND_PROCESS_CPU)
         columns.decides = column(pprof, cpu);
     else if (kind == KIND_WALL)
@@ -277,12 +268,21 @@ static enum kind kind_of_otlp(const struct otlp_profile *profile)
     return profile->period_type.size ? kind_parse(profile->period_type) : KIND_PROCESS_CPU;
 }
 
+/* A period without a unit of time is in nanoseconds. */
+static uint64_t period_unit_of(const struct otlp_profile *profile)
+{
+    uint64_t unit = pprof_time_unit(profile->period_unit);
+    return unit ? unit : 1;
+}
+
 /* The time that a value stands for, if the profile measures that of this name; ns, 0: it does not.
  */
 static uint64_t otlp_unit_of(const struct otlp_profile *profile, struct view name)
 {
     if (view_eq(profile->type, samples))
-        return view_eq(profile->period_type, name) ? positive(profile->period) : 0;
+        return view_eq(profile->period_type, name)
+                   ? upload_product(positive(profile->period), period_unit_of(profile))
+                   : 0;
     return view_eq(profile->type, name) ? pprof_time_unit(profile->unit) : 0;
 }
 

@@ -299,6 +299,7 @@ struct rig_profile {
     const char *service;     /* NULL: "shop" */
     const char *name;        /* of the series; NULL: "process_cpu" */
     const char *type;        /* second sample type; NULL: "cpu" */
+    const char *unit;        /* of its values; NULL: "nanoseconds" */
     const char *scope;       /* otel.scope.name; NULL: none */
     const char *label;       /* key of the ids; NULL: "span_id" */
     uint64_t time, duration; /* after RIG_START */
@@ -328,7 +329,8 @@ static inline struct bytes rig_pprof(const struct rig_profile *profile)
     const char *const frames[] = {"work", "main", NULL};
     int64_t value = profile->no_value ? 0 : profile->value ? profile->value : 10000000;
     pprof_build_type(build, "samples", "count");
-    pprof_build_type(build, profile->type ? profile->type : "cpu", "nanoseconds");
+    pprof_build_type(build, profile->type ? profile->type : "cpu",
+                     profile->unit ? profile->unit : "nanoseconds");
     if (!profile->no_time)
         pprof_build_time(build, (int64_t)(RIG_START + profile->time), (int64_t)profile->duration);
     pprof_build_lines(build, !profile->no_lines);

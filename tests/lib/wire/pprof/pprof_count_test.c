@@ -4,8 +4,8 @@
 #include "tests/support/suite.h"
 
 /* The samples of a profile with one record; types are type and unit, up to an empty type. */
-static uint64_t samples_of(const char *const *types, const int64_t *values, int64_t period,
-                           const char *unit)
+static uint64_t samples_of(const char *const *types, const int64_t *values, const char *unit,
+                           int64_t period)
 {
     struct arena arena;
     struct pprof pprof;
@@ -30,8 +30,8 @@ static uint64_t samples_of(const char *const *types, const int64_t *values, int6
     return samples;
 }
 #define SAMPLES(period, types, ...)                                                                \
-    samples_of((const char *const[]){types, NULL}, (const int64_t[]){__VA_ARGS__}, period,         \
-               "nanoseconds")
+    samples_of((const char *const[]){types, NULL}, (const int64_t[]){__VA_ARGS__}, "nanoseconds",  \
+               period)
 #define GO     "samples", "count", "cpu", "nanoseconds"
 #define PYTHON "cpu", "nanoseconds"
 #define HEAP   "inuse_space", "bytes"
@@ -55,13 +55,14 @@ START_TEST(without_one_it_is_the_time_in_periods)
 }
 END_TEST
 
-START_TEST(time_and_period_may_have_another_unit)
+START_TEST(the_period_has_the_unit_of_the_time)
 {
-    static const char *const ms[] = {"cpu", "milliseconds", NULL};
-    ck_assert_uint_eq(samples_of(ms, (const int64_t[]){30}, 10, "milliseconds"), 3);
-    ck_assert_uint_eq(samples_of(ms, (const int64_t[]){30}, 10000000, "nanoseconds"), 1);
+    const char *const milliseconds[] = {"cpu", "milliseconds", NULL};
+    ck_assert_uint_eq(samples_of(milliseconds, (const int64_t[]){40}, "milliseconds", 10), 4);
+    ck_assert_uint_eq(samples_of(milliseconds, (const int64_t[]){40}, "nanoseconds", 10), 1);
     ck_assert_uint_eq(pprof_time_unit(VIEW("microseconds")), 1000);
-    ck_assert_uint_eq(pprof_time_unit(VIEW("count")), 0);
+    ck_assert_uint_eq(pprof_time_unit(VIEW("seconds")), 1000000000);
+    ck_assert_uint_eq(pprof_time_unit(VIEW("bytes")), 0);
 }
 END_TEST
 
@@ -73,5 +74,5 @@ START_TEST(without_a_period_of_time_a_record_is_one)
 END_TEST
 
 SUITE_MAIN("pprof_count", the_number_that_a_profile_states_is_taken,
-           without_one_it_is_the_time_in_periods, time_and_period_may_have_another_unit,
+           the_period_has_the_unit_of_the_time, without_one_it_is_the_time_in_periods,
            without_a_period_of_time_a_record_is_one)
