@@ -25,8 +25,9 @@ static inline uint64_t pprof_count_samples(const struct pprof_count *count,
                                            const struct pprof_sample *sample)
 {
     int64_t value = count->column < 0 ? 1 : sample->values[count->column];
-    if (count->period)
-        value = value > count->period ? (value - count->period / 2) / count->period + 1 : 1;
+    int64_t period = count->period;
+    if (period)
+        value = value > period ? value / period + (value % period >= period - period / 2) : 1;
     return value > 0 ? (uint64_t)value : 0;
 }
 

@@ -60,6 +60,8 @@ START_TEST(the_period_has_the_unit_of_the_time)
     const char *const milliseconds[] = {"cpu", "milliseconds", NULL};
     ck_assert_uint_eq(samples_of(milliseconds, (const int64_t[]){40}, "milliseconds", 10), 4);
     ck_assert_uint_eq(samples_of(milliseconds, (const int64_t[]){40}, "nanoseconds", 10), 1);
+    const char *const seconds[] = {"cpu", "seconds", NULL};
+    ck_assert_uint_eq(samples_of(seconds, (const int64_t[]){3}, "seconds", 1), 3);
     ck_assert_uint_eq(pprof_time_unit(VIEW("microseconds")), 1000);
     ck_assert_uint_eq(pprof_time_unit(VIEW("seconds")), 1000000000);
     ck_assert_uint_eq(pprof_time_unit(VIEW("bytes")), 0);
