@@ -2,6 +2,7 @@
  * processes them a moment later, within a small share of the process's CPU time. */
 #include "extensions/status/inherited.h"
 #include "extensions/status/known_find.h"
+#include "extensions/status/known_routes.h"
 #include "extensions/status/looked.h"
 #include "lib/base/heap.h"
 #include "lib/base/thread.h"
