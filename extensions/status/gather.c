@@ -221,12 +221,30 @@ static void gather_join(struct status *self, struct view request)
     seen_flush(&list);
 }
 
+/* A walk's spans are valid during its call only, and a list outlives that. */
+struct join {
+    struct seen_list list;
+    uint8_t texts[SEEN_AT_ONCE][2][NAME_CUT + 1]; /* one more byte shows that a name is cut */
+};
+
+static struct view join_copy(uint8_t *to, struct view text)
+{
+    size_t size = text.size < NAME_CUT + 1 ? text.size : NAME_CUT + 1;
+    if (size)
+        memcpy(to, text.data, size);
+    return (struct view){to, size};
+}
+
 static bool join_visited(void *ctx, const struct looked_span *each)
 {
-    struct seen_list *list = ctx;
-    if (each->span.span_id.size == 8 &&
-        known_may_have(&list->self->known, span_id_load(each->span.span_id.data)))
-        seen_add(list, &each->span, each->service);
+    struct join *join = ctx;
+    uint8_t(*texts)[NAME_CUT + 1] = join->texts[join->list.count];
+    struct otlp_span span = each->span;
+    if (span.span_id.size != 8 ||
+        !known_may_have(&join->list.self->known, span_id_load(span.span_id.data)))
+        return true;
+    span.name = join_copy(texts[0], span.name);
+    seen_add(&join->list, &span, join_copy(texts[1], each->service));
     return true;
 }
 
@@ -253,12 +271,12 @@ void gather_settle(struct status *self)
     uint64_t first = joins ? serial_since(self, now - JOIN_BACK) : UINT64_MAX;
     if (first == UINT64_MAX)
         return;
-    struct seen_list list;
-    list.self = self;
-    list.count = 0;
-    list.now = now;
-    looked_walk(self, first, UINT64_MAX, join_visited, &list);
-    seen_flush(&list);
+    struct join join;
+    join.list.self = self;
+    join.list.count = 0;
+    join.list.now = now;
+    looked_walk(self, first, UINT64_MAX, join_visited, &join);
+    seen_flush(&join.list);
 }
 
 static void gather_work(struct status *self, struct gathered *one)
