@@ -30,7 +30,7 @@ case ${1:-} in
     ;;
   --retry)
     ctest_retry=(--repeat until-pass:2)
-    pytest_retry=(--reruns 1 -rR)
+    pytest_retry=(--reruns 1 -p retried)
     browser_tries=2
     shift
     ;;
@@ -88,8 +88,8 @@ pytest_run() { # folder, option...
   local log apart=()
   log=$logs/pytest-$(basename "$1").log
   [ "$1" != tests/gateway ] || apart=(alone)
-  "${apart[@]}" build/e2e/venv/bin/python -m pytest "$@" "${pytest_retry[@]}" -q \
-    -p no:cacheprovider 2>&1 | tee "$log"
+  PYTHONPATH=tests/support "${apart[@]}" build/e2e/venv/bin/python -m pytest "$@" \
+    "${pytest_retry[@]}" -q -p no:cacheprovider 2>&1 | tee "$log"
   local line good bad errors
   line=$(grep -E '^=*[ ]?[0-9]+ (passed|failed|error).* in [0-9.]+s' "$log" | tail -1)
   good=$(grep -oE '[0-9]+ passed' <<<"$line" | grep -oE '[0-9]+')

@@ -140,6 +140,7 @@ class Kafka:
 
     def topics(self, names, partitions, **config):
         from confluent_kafka import admin
+        self.forget(names)
         config = {key.replace("_", "."): str(value) for key, value in config.items()}
         made = self.admin.create_topics([
             admin.NewTopic(name, partitions, min(3, len(self.addresses)), config=config)
@@ -152,6 +153,15 @@ class Kafka:
             return all(name in found and len(found[name].partitions) == partitions
                        for name in names)
         assert harness.wait_for(known, 60)      # the brokers know it a little later
+
+    def forget(self, names):
+        """Deletes those that are there, as when a test runs a second time."""
+        def there():
+            return [name for name in names if name in self.admin.list_topics(timeout=10).topics]
+        if old := there():
+            for each in self.admin.delete_topics(old).values():
+                each.result(60)
+            assert harness.wait_for(lambda: not there(), 60)
 
     def pair(self, name, partitions):
         """Creates the topics NAME_spans and NAME_profiles."""
