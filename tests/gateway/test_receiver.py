@@ -421,7 +421,6 @@ def test_offsets_of_an_aborted_transaction_are_not_counted_as_lost(kafka, backen
             writer.produce(name, gateways.request(number, 1))
         end(60)
     assert harness.wait_for(lambda: backend.has(range(21, 31)), 60), gateway.explain()
-    assert harness.wait_for(lambda: gateway.metrics()["lag"] == 0, 60), gateway.explain()
     assert not backend.has([11]) and gateway.metrics()["expired_records"] == 0
     assert gateway.stop() == 0
 
