@@ -188,12 +188,12 @@ static void read_packed(struct counts *counts, const struct proto_field *field)
 
 static void read_varints(struct counts *counts, const struct proto_field *field)
 {
-    const uint8_t *at = field->bytes.data, *end = at + field->bytes.size;
+    const uint8_t *at = field->bytes.data;
     if (field->type != WIRE_LEN) {
         counts->of[counts->count++] = field->value;
         return;
     }
-    while (at && at < end && (at = proto_varint(at, end, &counts->of[counts->count])))
+    while (at < field->end && (at = proto_varint(at, field->end, &counts->of[counts->count])))
         counts->count++;
 }
 

@@ -151,11 +151,11 @@ static bool add_location(const struct otlp_dictionary *dictionary, uint64_t loca
 static bool add_locations(const struct otlp_dictionary *dictionary, const struct proto_field *field,
                           enum otlp_frames *frames)
 {
-    const uint8_t *at = field->bytes.data, *end = at + field->bytes.size;
+    const uint8_t *at = field->bytes.data;
     uint64_t location;
-    if (field->type == WIRE_VARINT)
+    if (field->type != WIRE_LEN)
         return add_location(dictionary, field->value, frames);
-    while (at < end && (at = proto_varint(at, end, &location)))
+    while (at < field->end && (at = proto_varint(at, field->end, &location)))
         if (!add_location(dictionary, location, frames))
             return false;
     return true;
