@@ -464,6 +464,24 @@ test("a service whose spans are not linked is found among linked ones", async ()
   await spanlink.remove();
 });
 
+test("a receiver that refuses for a full queue is marked, and so is its exporter", async () => {
+  const spanlink = await Spanlink.start({ exporter: "otlp_http: {endpoint: 'http://127.0.0.1:1', " +
+    "sending_queue: {queue_size: 1, num_consumers: 1}, retry_on_failure: {initial_interval: 60s}}",
+  correlation: "hold: 0s" });
+  const send = () => sendSpans(spanlink, "shop", [span({ trace: id(32), name: "ping",
+    start: now() - MS, end: now() })]);
+  await send();
+  await assert.rejects(send);
+  const page = await open(browser, `${spanlink.url}/#/pipeline`);
+  for (const name of ["receiver otlp", "exporter otlp_http"]) {
+    await page.locator(`article.trouble[aria-label="${name}"]`).waitFor();
+  }
+  await page.getByText(/ MiB, refuses above .* MiB, .* resident/).waitFor();
+  assert.deepEqual(await violations(page), []);
+  await close(page);
+  await spanlink.remove();
+});
+
 test("a filter that drops every span is named", async () => {
   const spanlink = await Spanlink.start({ processors:
     'filter: {traces: {span: ["name == \\"ping\\""]}}', before: "filter, " });

@@ -164,7 +164,7 @@ def victims(cluster, group):
 def test_nothing_is_lost_when_everything_is_killed_in_turn(brokers, backend, tmp_path, soak):
     """A broker and a gateway at once, then a sidecar, while the others go on. Whatever a killed
     process had sent without having learned that it arrived comes twice."""
-    made = Tier(tmp_path, brokers, "killed", backend, gateways=3, journal=True, **SHORT_HOLD)
+    made = Tier(tmp_path, brokers, "killed", backend, gateways=3, journal=True, **LONG_HOLD)
     world, turn = made.play(240 if soak else 20), 0
     for victim in victims(brokers, "killed"):
         goes_on(made)

@@ -73,6 +73,8 @@ export class View {
 	}
 
 	showGauges({ version, uptime_ns, rss_bytes, budget, hold, journal }) {
+		const counted = budget?.used_bytes + budget?.beyond_bytes;
+		const threshold = budget?.threshold_bytes || budget?.limit_bytes || 1;
 		const gauge = (label, value, more, part, doc) => h("div.gauge",
 			h("dt", doc ? documentation({ doc: `/docs/${doc}`, id: label }) : label),
 			h("dd", h("b", value), more && muted(more),
@@ -81,9 +83,9 @@ export class View {
 					style: { "--part": `${Math.min(100, part * 100)}%` } })));
 		fill(this.gauges,
 			gauge("Running", duration(Math.floor(uptime_ns / 1e9) * 1e9 || 1e9), `version ${version}`),
-			budget && gauge("Memory budget", bytes(budget.used_bytes), `of ${bytes(budget.limit_bytes)}, ` +
-				`${bytes(rss_bytes)} resident`,
-				budget.used_bytes / (budget.limit_bytes || 1), "processors/memory_limiter"),
+			budget && gauge("Memory budget", bytes(counted), `of ${bytes(budget.limit_bytes)}, refuses ` +
+				`above ${bytes(threshold)}, ${bytes(rss_bytes)} resident`,
+				counted / threshold, "processors/memory_limiter"),
 			hold && gauge("Waiting for samples", plural(hold.spans, "span"),
 				hold.spans ? `${bytes(hold.bytes)}, oldest ${duration(hold.oldest_ns)}` : "", undefined,
 				"processors/correlation"),
@@ -160,7 +162,8 @@ export class View {
 			const refused = each.refusals.reduce((sum, { count: n }) => sum + n, 0);
 			const retries = all(each.counters?.retries);
 			const bad = refused + all(each.counters?.dropped);
-			const wrong = this.wrongs.find(({ id }) => id === each.id && each.delivery);
+			const wrong = each.refusing ? { bad: true }
+				: this.wrongs.find(({ id }) => id === each.id && each.delivery);
 			const { classList } = node.element;
 			classList.toggle("trouble", bad > (this.bad.get(key) ?? bad) || Boolean(wrong?.bad));
 			classList.toggle("slow", Boolean(wrong) && !wrong.bad);
@@ -227,7 +230,7 @@ export class View {
 		this.refused = state;
 		fill(this.trouble, h("h2", "Refused and lost"), rows.length === 0
 			? para(muted("Nothing has been refused or lost."))
-			: table("Refused and lost", ["Component", "Cause", "", "Count"],
+			: table("Refused and lost", ["Component", "Cause", "Effect", "Count"],
 				rows.map(({ each, cause, item, lost, count: n }) => [documentation(each), cause,
 					lost ? `${words(item)} lost` : "requests refused: the client was told",
 					number(count(n))]), { class: "scroll panel" }));

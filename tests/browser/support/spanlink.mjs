@@ -41,7 +41,8 @@ export class Spanlink {
    * @param {object} [keys] further keys of the status extension, such as "keep_mib: 64", and of
    *     correlation; further processors, and those that spans pass before it
    */
-  static async start({ status = "", correlation = "", processors = "", before = "" } = {}) {
+  static async start({ status = "", correlation = "", processors = "", before = "",
+    exporter = "" } = {}) {
     const self = new Spanlink();
     self.folder = mkdtempSync(path.join(os.tmpdir(), "spanlink-browser-"));
     const [grpc, http, ingest, page] = [await freePort(), await freePort(), await freePort(),
@@ -58,13 +59,14 @@ processors:
   ${processors}
 exporters:
   file: {path: "${self.folder}/traces.jsonl"}
+  ${exporter}
 extensions:
   status: {endpoint: "127.0.0.1:${page}"${status && `, ${status}`}}
 service:
   extensions: [status]
   telemetry: {metrics: {level: none}}
   pipelines:
-    traces: {receivers: [otlp], processors: [${before}correlation], exporters: [file]}
+    traces: {receivers: [otlp], processors: [${before}correlation], exporters: [${exporter.split(":")[0] || "file"}]}
     profiles: {receivers: [pyroscope, otlp], processors: [correlation], exporters: [file]}
 `);
     await self.run();
