@@ -1,11 +1,13 @@
 #include "processors/correlation/release/release_write.h"
 
+#include "lib/base/heap.h"
 #include "processors/correlation/release/pack.h"
 
 #include <stdlib.h>
 
 enum { REQUEST_RESOURCES = 1, RESOURCE_SCOPES = 2, SCOPE_SPANS = 2 };
-enum { PART_MAX_SPANS = 8192, PART_MAX_BYTES = 2 << 20 };
+/* Smaller than what has a mapping of its own, whose pages would all be new. */
+enum { PART_MAX_SPANS = 8192, PART_MAX_BYTES = HEAP_MAPPED - (32 << 10) };
 
 /* A span, ready to be written. */
 struct piece {
@@ -38,11 +40,13 @@ static struct view edited(const struct held *held, struct view body,
         .inherited = held->flags & HELD_INHERITED,
         .figures = {held->own, held->samples, held->end},
     };
-    if (edit.action == ACTION_AS_CAME)
+    bool marked = held->flags & HELD_MARKED;
+    if (edit.action == ACTION_AS_CAME || (edit.action == ACTION_UNLINK && !marked))
         return body;
-    struct otlp_span span;
+    struct otlp_span span = {.body = body};
     struct splice splice;
-    otlp_span_read(body, &span);
+    if (marked) /* else only an attribute is added */
+        otlp_span_read(body, &span);
     splice_begin(&splice, body, arena);
     edit_span(&splice, &span, &edit, policy);
     if (!splice.failed && !splice_any(&splice))

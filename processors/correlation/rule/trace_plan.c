@@ -214,7 +214,8 @@ static void fill_held(struct held *held, const struct span_row *row, struct segm
         .back = (uint32_t)((char *)held - (char *)segment),
         .at = at,
         .size = (uint32_t)row->field.bytes.size,
-        .flags = (uint8_t)((row->is_root ? HELD_ROOT : 0) | (row->is_child ? HELD_CHILD : 0) |
+        .flags = (uint8_t)((row->is_root ? HELD_ROOT : 0) | (row->marked ? HELD_MARKED : 0) |
+                           (row->is_child ? HELD_CHILD : 0) |
                            (row->candidate.forgotten ? HELD_FORGOTTEN : 0)),
         .early = row->candidate.early,
     };
@@ -309,8 +310,9 @@ static void rewrite_scope(const struct trace_plan *plan, const struct scope_plan
         if (row->decision.edit.action == ACTION_WAIT) {
             splice_delete(splice, row->field.start, row->field.end);
         } else if (needs_edit(row)) {
-            struct otlp_span span;
-            otlp_span_read(row->field.bytes, &span);
+            struct otlp_span span = {.body = row->field.bytes};
+            if (row->marked) /* else only an attribute is added */
+                otlp_span_read(row->field.bytes, &span);
             splice_enter(splice, &row->field);
             edit_span(splice, &span, &row->decision.edit, policy);
             splice_leave(splice);
