@@ -30,6 +30,7 @@ struct watch_decision {
     uint64_t span_id, link_id; /* link_id: the id that the link's samples have; 0: no link */
     struct watch_service service;
     enum watch_action action;
+    bool unproven;                     /* linked without a sample that names it, as configured */
     const struct watch_reason *reason; /* NULL: linked, or waiting */
     uint64_t ended, arrived, decided;
 };

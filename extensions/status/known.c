@@ -329,6 +329,7 @@ void known_decided(struct known *known, const struct watch_decision *decision)
         .service = (uint16_t)at,
         .action = (uint8_t)decision->action,
         .reason = (uint8_t)reason,
+        .unproven = decision->unproven,
     };
 }
 
@@ -338,6 +339,7 @@ static void known_apply(struct known *known, const struct known_row *row)
     span->service = row->service;
     span->action = row->action;
     span->reason = row->reason;
+    span->unproven = row->unproven;
     span->link = row->link;
     span->decided = row->decided;
     span->waited_ms = row->waited_ms;

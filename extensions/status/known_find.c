@@ -111,6 +111,7 @@ void known_take_samples(struct known_span *span, struct known_span *from)
     span->reason = own.reason;
     span->told = own.told;
     span->dealt = own.dealt;
+    span->unproven = own.unproven;
     *from = (struct known_span){
         .id = other.id,
         .link = other.link,
@@ -125,5 +126,6 @@ void known_take_samples(struct known_span *span, struct known_span *from)
         .reason = other.reason,
         .told = other.told,
         .dealt = other.dealt,
+        .unproven = other.unproven,
     };
 }

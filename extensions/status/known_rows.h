@@ -50,6 +50,7 @@ struct known_span {
     bool metered : 1;        /* the metrics page has what it owes, among the others */
     bool beside : 1;         /* it has samples of kinds that do not confirm */
     bool tried : 1;          /* it was looked for among the spans that had passed before */
+    bool unproven : 1;       /* linked without a sample that names it, as configured */
 };
 
 struct known_service {
@@ -112,6 +113,7 @@ struct known_row {
     int32_t waited_ms;
     uint16_t service;
     uint8_t action, reason;
+    bool unproven;
 };
 
 #endif

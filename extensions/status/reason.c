@@ -203,8 +203,9 @@ bool reason_passed(const struct known *known, const struct known_span *span,
     if (differs) {
         tell_names(known, span, told);
     } else {
-        told->text = "Samples with its id came after it had been forwarded: it is no local root, "
-                     "and is held only once samples have named such spans of its service.";
+        told->text = "Samples name it, and it was forwarded without a link, for it is no local "
+                     "root: `link: confirmed` holds such a span only once samples have named "
+                     "others of its service, `link: local_root` never does.";
         told->fix = NULL;
     }
     return true;

@@ -150,6 +150,31 @@ static void tell_passed(struct span_told *told, const struct known *known,
         told->reason = "no_local_root";
 }
 
+/* Under the watch's lock: what has the samples of a span, which is another entry where they name it
+ * by its id with the bytes reversed. */
+static const struct known_span *
+find_sampled(const struct known *known, const struct span_told *told, const struct known_span *span)
+{
+    if (!span || span->action != WATCH_LINKED || told->inherited || !span->link ||
+        span->link == told->id || known_has_samples(span))
+        return span;
+    const struct known_span *other = known_find_of(
+        known, span->link, names_get(&known->names, known->services[span->service]->name));
+    return other ? other : span;
+}
+
+/* Under the watch's lock: how a linked span came to be linked. */
+static const char *text_of_link(const struct known *known, const struct span_told *told,
+                                const struct known_span *span)
+{
+    if (told->inherited)
+        return INHERITED_TEXT;
+    if (!span->unproven || known_has_samples(find_sampled(known, told, span)))
+        return "A sample that names it has arrived.";
+    return "It is linked as `link` of the correlation processor says, and no sample that names it "
+           "has arrived.";
+}
+
 static void tell_decided(struct span_told *told, const struct known *known,
                          const struct known_span *span)
 {
@@ -165,7 +190,7 @@ static void tell_decided(struct span_told *told, const struct known *known,
     if (span->action == WATCH_LINKED) {
         told->link = told->has_trace && told->link ? told->link : span->link;
         told->reason = told->inherited ? INHERITED_REASON : NULL;
-        told->text = told->inherited ? INHERITED_TEXT : "A sample that names it has arrived.";
+        told->text = text_of_link(known, told, span);
         return;
     }
     reason_of(known, span, &told->reasoned);
@@ -264,19 +289,6 @@ static void tell_figures(struct span_told *told, const struct known *known,
         told->cpu_ns = span->cpu_ns;
         told->wall_ns = span->wall_ns;
     }
-}
-
-/* Under the watch's lock: what has the samples of a span, which is another entry where they name it
- * by its id with the bytes reversed. */
-static const struct known_span *
-find_sampled(const struct known *known, const struct span_told *told, const struct known_span *span)
-{
-    if (!span || span->action != WATCH_LINKED || told->inherited || !span->link ||
-        span->link == told->id || known_has_samples(span))
-        return span;
-    const struct known_span *other = known_find_of(
-        known, span->link, names_get(&known->names, known->services[span->service]->name));
-    return other ? other : span;
 }
 
 /* The span that is told in what is known. Under the watch's lock. */

@@ -26,11 +26,16 @@ static unsigned kinds_linked(const struct correlation *self)
     return self->rules.confirm.kinds;
 }
 
-/* ... and kinds whose samples are read. */
+/* Whether spans need the ids in samples. */
+static bool needs_ids(const struct correlation *self)
+{
+    return self->config.link == LINK_CONFIRMED || self->config.annotate;
+}
+
+/* ... and kinds whose samples are read: a watcher wants their figures, however spans are linked. */
 static unsigned kinds_read(const struct correlation *self)
 {
-    bool wanted = self->config.link == LINK_CONFIRMED || self->config.annotate;
-    return wanted ? kinds_linked(self) : 0;
+    return needs_ids(self) || watch_on(self->env->watch) ? kinds_linked(self) : 0;
 }
 
 static struct upload_reading reading_of(const struct correlation *self)
@@ -151,7 +156,8 @@ static void note_confirming(struct noting *noting)
         context->kinds = KIND_BIT(KIND_PROCESS_CPU);
     if (watch_on(self->env->watch))
         tell_upload(context, upload, true);
-    index_ids(noting);
+    if (needs_ids(self))
+        index_ids(noting);
     if (self->config.link == LINK_CONFIRMED)
         link_ids(noting);
     if (noting->timeline)

@@ -102,6 +102,7 @@ void tell_decision(const struct context *context, const struct candidate *candid
         .action = linked                                   ? WATCH_LINKED
                   : decision->edit.action == ACTION_UNLINK ? WATCH_NOT_LINKED
                                                            : WATCH_AS_CAME,
+        .unproven = linked && context->self->config.link != LINK_CONFIRMED,
         .reason = linked ? NULL : reason_of(context, decision->reason),
         .ended = ended_wall(context->now, candidate),
         .arrived = wall_of(context->now, candidate->arrived),

@@ -754,6 +754,53 @@ def test_a_child_whose_samples_came_after_it_counts_everywhere(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+@pytest.mark.parametrize("link", ["local_root", "all"])
+@pytest.mark.parametrize("first", ["samples", "spans"])
+def test_figures_do_not_depend_on_how_spans_are_linked(tmp_path, link, first):
+    """A local root and its child, both with samples, and a span of a service without profiles."""
+    status, start = Status(tmp_path, correlation=f"link: {link}"), time.time_ns()
+    (trace, root), (_, child), (lone, idle) = ids(1), ids(2), ids(3)
+    request = uploads.trace_request("shop", [(trace, root, start, start + 10**9, False)])
+    body = trace_service_pb2.ExportTraceServiceRequest.FromString(request)
+    spans = body.resource_spans[0].scope_spans[0].spans
+    spans.add().CopyFrom(spans[0])
+    spans[1].span_id, spans[1].parent_span_id = bytes.fromhex(child), bytes.fromhex(root)
+    spans[1].name, spans[1].kind = "query", 1  # internal: no local root
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([2, 20_000_000], STACKS["a"][0], span_id=child)
+    pprof.sample([3, 30_000_000], STACKS["a"][0], span_id=root)
+
+    def send():
+        status.send(body.SerializeToString())
+        status.send(uploads.trace_request("till", [(lone, idle, start, start + 10**9, False)]))
+    if first == "spans":
+        send()
+    status.push("shop", pprof, start, 10**9)
+    if first == "samples":
+        send()
+
+    def rows():
+        found = {r["trace_id"]: r["cpu_ns"] for r in status.get("/api/traces")["traces"]}
+        return found.get(trace) == 50_000_000 and found
+    assert harness.wait_for(rows, 20) == {trace: 50_000_000, lone: 0}
+    told = {id: status.get(f"/api/spans/{id}") for id in (root, child, idle)}
+    figures = [(each["samples"], each["cpu_ns"], each["cpu_known"]) for each in told.values()]
+    assert figures == [(3, 30_000_000, True), (2, 20_000_000, True), (0, 0, False)]
+    assert told[root]["decision"] == told[idle]["decision"] == "linked"
+    assert told[root]["text"] == "A sample that names it has arrived."
+    assert told[idle]["text"].endswith("no sample that names it has arrived.")
+    assert told[child]["decision"] == ("linked" if link == "all" else "as_came")
+    routes = {r["span_name"]: r["cpu_ns"] for r in status.get("/api/cost")["routes"]
+              if r["service"] == "shop"}
+    assert routes == {"GET /order": 30_000_000, "query": 20_000_000}
+    services = {s["service"]: s["cpu_ns"] for s in status.get("/api/services")["services"]}
+    assert services["shop"] == 50_000_000
+    assert status.get("/api/flamegraph", trace=trace)["total"] == 50_000_000
+    assert status.get("/api/flamegraph", span=child)["total"] == 20_000_000
+    assert status.get("/api/flamegraph", service="shop", name="query")["total"] == 20_000_000
+    assert status.stop() == 0, status.tail()
+
+
 def test_a_name_is_advised_only_where_samples_show_it(tmp_path):
     """A service without a profiler, beside profiles of spans that nobody sent."""
     status = Status(tmp_path)
