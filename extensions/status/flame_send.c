@@ -4,8 +4,11 @@
 #include "extensions/status/status.h"
 #include "lib/wire/codec/compress.h"
 
+#include <inttypes.h>
 #include <malloc.h>
 #include <stdlib.h>
+
+#define BROKEN_QUIET (60 * NS_PER_S) /* from a line about it to the next */
 
 enum { PIECE = 64 << 10, SMALL = 4096 }; /* bytes; nodes and names of a graph sent at once */
 
@@ -66,12 +69,26 @@ static void sending_leave(struct sending *sending)
     }
 }
 
+/* The client has the beginning, so that the connection has to end before the body does. */
+static ptrdiff_t sending_break(struct status *self)
+{
+    uint64_t now = clock_mono(self->env->clock), next = atomic_load(&self->broken_next);
+    atomic_fetch_add(&self->broken, 1);
+    if (now >= next &&
+        atomic_compare_exchange_strong(&self->broken_next, &next, now + BROKEN_QUIET))
+        env_warn(self->env,
+                 "%" PRIu64 " flame graphs broken off while they were sent: not enough memory "
+                 "(limit_mib of memory_limiter)",
+                 atomic_exchange(&self->broken, 0));
+    return -1;
+}
+
 static ptrdiff_t sending_read(void *ctx, uint8_t *out, size_t size)
 {
     struct sending *sending = ctx;
     if (sending->sent == sending->piece.size && !sending->writer.done &&
         !sending_next(sending, PIECE))
-        return -1;
+        return sending_break(sending->self);
     if (sending->writer.done)
         sending_leave(sending);
     size_t left = sending->piece.size - sending->sent;
@@ -121,19 +138,21 @@ void flame_send(struct status *self, struct http_request *request, struct flame 
         sending_end(sending);
         return;
     }
-    if (large && !sending->writer.failed) {
-        sending->large = true;
+    sending->large = large;
+    if (large)
         atomic_store(&self->sending, true);
-        add_headers(request, format, name);
+    /* The first piece is written before the status is sent, which says whether there is memory. */
+    if (!sending_next(sending, large ? PIECE : SIZE_MAX)) {
+        sending_end(sending);
+        answer_error(request, 503, "not enough memory for the response");
+        return;
+    }
+    add_headers(request, format, name);
+    if (large) {
         http_respond_stream(request, 200, type,
                             &(struct http_stream){sending_read, sending_end, sending});
         return;
     }
-    if (sending_next(sending, SIZE_MAX)) {
-        add_headers(request, format, name);
-        http_respond_bytes(request, 200, type, &sending->piece, 0);
-    } else {
-        answer_error(request, 503, "not enough memory for the response");
-    }
+    http_respond_bytes(request, 200, type, &sending->piece, 0);
     sending_end(sending);
 }

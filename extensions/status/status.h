@@ -78,6 +78,7 @@ struct status {
     _Atomic uint64_t looked_at; /* mono */
     _Atomic uint64_t kept_bytes, kept_evicted, kept_skipped; /* for metrics pages */
     _Atomic bool sending; /* a large flame graph; set under `looking`, cleared without it */
+    _Atomic uint64_t broken, broken_next; /* of these, since a line about them; mono, as denied */
 };
 
 /* gather.c */
