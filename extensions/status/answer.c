@@ -1,6 +1,8 @@
 #include "extensions/status/answer.h"
 
+#include "extensions/status/names.h"
 #include "lib/base/clock.h"
+#include "lib/base/utf8.h"
 #include "lib/wire/http/http_query.h"
 #include "lib/wire/proto/text.h"
 
@@ -39,7 +41,8 @@ bool answer_parameters(const char *query, const struct parameter *list, char *er
 {
     unsigned seen = 0;
     for (const struct parameter *each = list; each->name; each++)
-        *each->value = '\0';
+        if (each->value)
+            *each->value = '\0';
     while (*query) {
         size_t all = strcspn(query, "&"), name = strcspn(query, "=&");
         const struct parameter *found = answer_find(list, query, name);
@@ -54,7 +57,8 @@ bool answer_parameters(const char *query, const struct parameter *list, char *er
                      found->name);
             return false;
         }
-        if (found && !http_query_get(query, found->name, found->value, found->size)) {
+        if (found && found->value &&
+            !http_query_get(query, found->name, found->value, found->size)) {
             snprintf(error, ANSWER_ERROR, "the parameter %s is too long, expected up to %zu bytes",
                      found->name, found->size - 1);
             return false;
@@ -77,6 +81,28 @@ bool answer_has_values(const char *query, const char *const *names, char *error)
             }
     }
     return true;
+}
+
+void answer_name(const char *query, const char *parameter, struct asked_name *asked)
+{
+    ptrdiff_t size = http_query_copy(query, parameter, asked->text, sizeof asked->text);
+    asked->given = size >= 0;
+    asked->size = size > 0 ? (size_t)size : 0;
+}
+
+bool answer_is_name(const struct asked_name *asked, struct view name)
+{
+    struct view text = {asked->text, asked->size};
+    name = names_cut(name);
+    if (view_eq(names_cut(text), name))
+        return true;
+    if (text.size < name.size || utf8_valid(name))
+        return false;
+    struct bytes shown;
+    bytes_init(&shown, 4 * NAME_CUT, NULL);
+    bool is = utf8_repair(name, &shown) && view_eq(bytes_view(&shown), text);
+    bytes_release(&shown);
+    return is;
 }
 
 bool answer_duration(const char *text, uint64_t *ns)

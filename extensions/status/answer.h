@@ -7,7 +7,8 @@
 
 enum { PARAMETER_SIZE = 1024, ANSWER_ERROR = 256 };
 
-/* A query parameter. value is "" if the request does not have it, or gives it no value. */
+/* A query parameter. value is "" if the request does not have it, or gives it no value. NULL: it is
+ * read elsewhere. */
 struct parameter {
     const char *name;
     char *value;
@@ -22,6 +23,19 @@ bool answer_parameters(const char *query, const struct parameter *list, char *er
 /* Whether every parameter in names (which ends with NULL) that the query has is given a value;
  * otherwise writes a sentence to error (ANSWER_ERROR bytes). */
 bool answer_has_values(const char *query, const char *const *names, char *error);
+
+/* The name of spans that are asked for; an empty one is a name too. What is beyond any name of a
+ * row is not stored. */
+struct asked_name {
+    bool given; /* the query has the parameter */
+    size_t size;
+    uint8_t text[PARAMETER_SIZE];
+};
+void answer_name(const char *query, const char *parameter, struct asked_name *asked);
+
+/* Whether a span's name is the one asked for, as the rows of responses have it: cut, and with
+ * U+FFFD for invalid bytes. */
+bool answer_is_name(const struct asked_name *asked, struct view name);
 
 /* Whether the request has no parameters; responds 400 if it has. */
 bool answer_has_none(struct http_request *request);

@@ -17,7 +17,8 @@ enum { IDS_MAX = 200000 };
 #define PLAIN_MAX ((size_t)128 << 20) /* largest inflated profile */
 
 struct flame_query {
-    char span[32], trace[64], service[PARAMETER_SIZE], name[PARAMETER_SIZE], from[64], to[64];
+    char span[32], trace[64], service[PARAMETER_SIZE], from[64], to[64];
+    struct asked_name name;
     char type[FLAME_TYPE_SIZE], format[16];
     uint64_t from_ns, to_ns;
     uint64_t span_id;
@@ -52,7 +53,7 @@ static bool read_query(struct flame_query *query, const char *text, uint64_t now
         {"span", query->span, sizeof query->span},
         {"trace", query->trace, sizeof query->trace},
         {"service", query->service, sizeof query->service},
-        {"name", query->name, sizeof query->name},
+        {"name", NULL, 0},
         {"from", query->from, sizeof query->from},
         {"to", query->to, sizeof query->to},
         {"type", query->type, sizeof query->type},
@@ -64,12 +65,13 @@ static bool read_query(struct flame_query *query, const char *text, uint64_t now
     static const char *const ids[] = {"span", "trace", NULL};
     if (!answer_parameters(text, list, error) || !answer_has_values(text, ids, error))
         return false;
+    answer_name(text, "name", &query->name);
     query->from_ns = 0;
     query->to_ns = UINT64_MAX;
     bool service = *query->service && !*query->span; /* with a span, it says whose span */
     if (!*query->span + !*query->trace + !service != 2)
         wrong = "expected one of span, trace and service; service may be added to span";
-    else if (*query->name && !service)
+    else if (query->name.given && !service)
         wrong = "name: expected together with service";
     else if (*query->span && !answer_hex(query->span, span, sizeof span))
         wrong = "span: expected 16 hex digits";
@@ -121,7 +123,7 @@ static bool fits(const struct flame_query *query, const struct looked_span *each
     if (*query->trace)
         return memcmp(span->trace_id.data, query->trace_id, 16) == 0;
     return view_eq(each->service, view_of(query->service)) &&
-           view_eq(span->name, view_of(query->name)) && span->end_ns >= query->from_ns &&
+           answer_is_name(&query->name, span->name) && span->end_ns >= query->from_ns &&
            span->start_ns <= query->to_ns;
 }
 
@@ -166,7 +168,7 @@ static bool want_visited(void *ctx, const struct looked_span *each)
     wanted->seen = true;
     text_cut(each->service, wanted->service, sizeof wanted->service);
     text_cut(span->name, wanted->name, sizeof wanted->name);
-    bool by_route = *wanted->query->name; /* whose samples are those of its own spans */
+    bool by_route = wanted->query->name.given; /* whose samples are those of its own spans */
     if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
         link = 0;
     if (by_route && link_is_inherited(span, link))
@@ -314,7 +316,7 @@ static bool has_given_way(struct status *self, const struct wanted *wanted,
 {
     const struct flame_query *query = wanted->query;
     uint64_t until = keep_reach(&self->keep).profiles, first = wanted->earliest;
-    if (*query->service && !*query->name && !*query->span) {
+    if (*query->service && !query->name.given && !*query->span) {
         status_lock(self);
         size_t service = known_service_find(&self->known, view_of(query->service));
         first = service ? self->known.services[service]->first_came : 0;
@@ -327,7 +329,7 @@ static bool has_given_way(struct status *self, const struct wanted *wanted,
 static void say_what_is_missing(struct status *self, struct wanted *wanted, struct flame *flame)
 {
     const struct flame_query *query = wanted->query;
-    if (*query->service && !*query->name && !*query->span) {
+    if (*query->service && !query->name.given && !*query->span) {
         status_lock(self);
         note_left_out(self, wanted, view_of(query->service), query->from_ns, query->to_ns);
         status_unlock(self);
@@ -347,6 +349,12 @@ static void say_what_is_missing(struct status *self, struct wanted *wanted, stru
 
 /* ---- responses ---- */
 
+/* Of the name, for "%.*s". */
+static int name_size(const struct flame_query *query, int most)
+{
+    return (int)query->name.size < most ? (int)query->name.size : most;
+}
+
 static void title_of(const struct flame_query *query, char *out, size_t size)
 {
     if (*query->span)
@@ -354,7 +362,7 @@ static void title_of(const struct flame_query *query, char *out, size_t size)
     else if (*query->trace)
         snprintf(out, size, "trace %s", query->trace);
     else
-        snprintf(out, size, "%.200s %.200s", query->service, query->name);
+        snprintf(out, size, "%.200s %.*s", query->service, name_size(query, 200), query->name.text);
 }
 
 /* Of the file to save it as: whose graph it is, and its type. */
@@ -370,8 +378,8 @@ static void file_name_of(const struct wanted *wanted, const struct flame *flame,
         snprintf(out, size, "%s-%s%s-%.32s", *query->span ? "span" : "trace", query->span,
                  query->trace, type);
     else
-        snprintf(out, size, "%.64s%s%.64s-%.32s", query->service, *query->name ? "-" : "",
-                 query->name, type);
+        snprintf(out, size, "%.64s%s%.*s-%.32s", query->service, query->name.given ? "-" : "",
+                 name_size(query, 64), query->name.text, type);
 }
 
 /* Takes over the flame graph. */
@@ -400,7 +408,7 @@ static void respond(struct status *self, struct http_request *request, const str
 static void flame_draw(struct status *self, struct http_request *request, struct wanted *wanted)
 {
     const struct flame_query *query = wanted->query;
-    bool by_route = *query->name, by_ids = *query->span || *query->trace || by_route;
+    bool by_route = query->name.given, by_ids = *query->span || *query->trace || by_route;
     static const struct flame_id none[1];
     struct flame_filter filter = {
         .ids = by_ids ? wanted->ids ? wanted->ids : none : NULL,
@@ -442,7 +450,7 @@ void flame_answer(struct status *self, struct http_request *request)
     }
     struct wanted wanted = {.self = self, .query = &query, .last = UINT64_MAX};
     bool one = *query.span || *query.trace;
-    if (one || *query.name)
+    if (one || query.name.given)
         find_ids(self, &wanted);
     if (one && !wanted.seen)
         answer_waiting(self, request, &query);

@@ -68,8 +68,7 @@ void names_release(struct names *names)
     *names = (struct names){0};
 }
 
-/* Cut where a character of UTF-8 ends. */
-static struct view names_cut(struct view text)
+struct view names_cut(struct view text)
 {
     if (text.size > NAME_CUT)
         for (text.size = NAME_CUT; text.size && (text.data[text.size] & 0xc0) == 0x80;)

@@ -24,6 +24,9 @@ void names_release(struct names *names);
 /* Returns the number of a text, cut to NAME_CUT bytes, and adds it if it is new; 0: no room. */
 uint32_t names_put(struct names *names, struct view text);
 
+/* A text cut to NAME_CUT bytes, where a character of UTF-8 ends. */
+struct view names_cut(struct view text);
+
 struct view names_get(const struct names *names, uint32_t number);
 
 /* Whether a number is that of a text. */

@@ -15,7 +15,8 @@ enum { LIMIT = 100, LIMIT_MAX = 10000, TRACE_DIGITS_MIN = 8 };
 enum sort { SORT_LATEST, SORT_CPU, SORT_DURATION };
 
 struct traces_query {
-    char service[PARAMETER_SIZE], name[PARAMETER_SIZE], trace_id[64], span_id[32], linked[8];
+    struct asked_name name;
+    char service[PARAMETER_SIZE], trace_id[64], span_id[32], linked[8];
     char min_duration[32], min_cpu[32], sort[16], limit[16], page[64];
     enum sort by;
     uint64_t duration, cpu;
@@ -124,7 +125,7 @@ static bool read_query(struct traces_query *query, const char *text, char *error
 {
     const struct parameter list[] = {
         {"service", query->service, sizeof query->service},
-        {"name", query->name, sizeof query->name},
+        {"name", NULL, 0},
         {"trace_id", query->trace_id, sizeof query->trace_id},
         {"span_id", query->span_id, sizeof query->span_id},
         {"linked", query->linked, sizeof query->linked},
@@ -136,6 +137,7 @@ static bool read_query(struct traces_query *query, const char *text, char *error
         {0},
     };
     static const char *const ids[] = {"trace_id", "span_id", NULL};
+    answer_name(text, "name", &query->name);
     return answer_parameters(text, list, error) && answer_has_values(text, ids, error) &&
            read_values(query, error);
 }
@@ -201,11 +203,17 @@ static bool is_linked_as_wanted(const struct looked_trace *trace, const struct t
 /* Notes which names are asked for: there are far fewer than spans. False: no memory. */
 static bool choose_names(const struct looked *looked, struct traces_query *query)
 {
-    if (!*query->name)
+    const struct asked_name *asked = &query->name;
+    char pattern[PARAMETER_SIZE];
+    if (!asked->given)
         return true;
+    bool any = memchr(asked->text, '*', asked->size);
+    snprintf(pattern, sizeof pattern, "%.*s", (int)asked->size, (const char *)asked->text);
     query->names = calloc(looked->names.count + 1, sizeof *query->names);
-    for (uint32_t i = 0; query->names && i < looked->names.count; i++)
-        query->names[i] = matches(query->name, names_get(&looked->names, i));
+    for (uint32_t i = 0; query->names && i < looked->names.count; i++) {
+        struct view name = names_get(&looked->names, i);
+        query->names[i] = any ? matches(pattern, name) : answer_is_name(asked, name);
+    }
     return query->names;
 }
 

@@ -4,12 +4,51 @@ import random
 import time
 
 import requests
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 
+import harness
 import test_status
 import uploads
-from test_status import Status, needs_spanlink    # noqa: F401
+from test_status import Status, ids, needs_spanlink    # noqa: F401
 
 FORMATS = ["json", "pprof", "folded", "svg"]
+
+
+def spans_named(service, names, start):
+    """A linked local root for each name, and a profile with 10 ms of each."""
+    request = trace_service_pb2.ExportTraceServiceRequest.FromString(uploads.trace_request(
+        service, [(*ids(i + 1), start, start + 10**9, True) for i in range(len(names))]))
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    for i, span in enumerate(request.resource_spans[0].scope_spans[0].spans):
+        span.name = names[i]
+        pprof.sample([1, 10_000_000], span_id=ids(i + 1)[1])
+    return request.SerializeToString(), pprof
+
+
+def total(status, **query):
+    return status.get("/api/flamegraph", **query)["total"]
+
+
+def test_every_route_of_the_cost_view_has_its_graph(tmp_path):
+    """Also one without a name, and those whose names rows have cut or with a NUL."""
+    names = ["", "L" * 10240, "ä" * 600, "a\nb\0c", "GET /", "*", "50%", "%00"]
+    status, start = Status(tmp_path), time.time_ns()
+    request, pprof = spans_named("shop", names, start)
+    status.push("shop", pprof, start, 10**9)
+    status.send(request)
+    routes = harness.wait_for(lambda: (
+        rows := [r for r in status.get("/api/cost", service="shop")["routes"]
+                 if r["span_name"] != "(others)"]) and len(rows) == len(names) and rows, 30)
+    for route in routes:
+        name = route["span_name"]
+        assert total(status, service="shop", name=name) == route["cpu_ns"] == 10_000_000, name
+        found = status.get("/api/traces", service="shop", name=name)["traces"]
+        assert len(found) == (len(names) if name == "*" else 1), name
+    assert total(status, service="shop") == len(names) * 10_000_000
+    assert total(status, service="shop", name="L" * 10240) == 10_000_000
+    assert len(status.get("/api/traces", service="shop")["traces"]) == len(names)
+    status.get("/api/flamegraph", status=400, name="")
+    assert status.stop() == 0, status.tail()
 
 
 def deep_stacks(seed, stacks=1700, depth=30):

@@ -13,20 +13,28 @@ static int hex(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Decodes one byte at *at and advances it. A '%' that does not begin an escape is literal, and so
- * is %00: a NUL would truncate the text. */
-static char decoded(const char **at)
+/* Decodes one byte at *at and advances it. A '%' that does not begin an escape is literal. */
+static uint8_t decoded_byte(const char **at)
 {
     char c = *(*at)++;
     if (c == '+')
         return ' ';
-    if (c != '%')
-        return c;
-    int high = hex(**at), low = high < 0 ? -1 : hex((*at)[1]);
-    if (low < 0 || (high == 0 && low == 0))
-        return c;
+    int high = c == '%' ? hex(**at) : -1, low = high < 0 ? -1 : hex((*at)[1]);
+    if (low < 0)
+        return (uint8_t)c;
     *at += 2;
-    return (char)(high * 16 + low);
+    return (uint8_t)(high * 16 + low);
+}
+
+/* The same for a text, in which %00 is literal too: a NUL would truncate it. */
+static char decoded(const char **at)
+{
+    const char *from = *at;
+    uint8_t byte = decoded_byte(at);
+    if (byte)
+        return (char)byte;
+    *at = from + 1;
+    return *from;
 }
 
 static bool name_is(const char *from, const char *to, const char *name)
@@ -102,19 +110,37 @@ bool http_query_rewrite(const char *query, const char *(*value)(void *ctx, const
     return true;
 }
 
-bool http_query_get(const char *query, const char *name, char *out, size_t out_size)
+/* The first value of a parameter that is not empty, else an empty one. data NULL: absent. */
+static struct view query_find(const char *query, const char *name)
 {
-    bool found = false;
+    struct view found = {0};
     for (const char *at = query; *at;) {
         const char *end = at + strcspn(at, "&");
         const char *equals = memchr(at, '=', (size_t)(end - at));
         const char *value = equals ? equals + 1 : end;
         if (end > at && name_is(at, equals ? equals : end, name)) {
-            found = true;
-            if (value < end)
-                return copy_value(value, end, out, out_size);
+            found = view_between((const uint8_t *)value, (const uint8_t *)end);
+            if (found.size)
+                return found;
         }
         at = *end ? end + 1 : end;
     }
-    return found && copy_value(query, query, out, out_size);
+    return found;
+}
+
+bool http_query_get(const char *query, const char *name, char *out, size_t out_size)
+{
+    struct view value = query_find(query, name);
+    const char *from = (const char *)value.data;
+    return from && copy_value(from, from + value.size, out, out_size);
+}
+
+ptrdiff_t http_query_copy(const char *query, const char *name, uint8_t *out, size_t out_size)
+{
+    struct view value = query_find(query, name);
+    const char *from = (const char *)value.data, *to = from + value.size;
+    size_t n = 0;
+    while (from < to && n < out_size)
+        out[n++] = decoded_byte(&from);
+    return value.data ? (ptrdiff_t)n : -1;
 }

@@ -8,6 +8,10 @@
  * first non-empty one, else the first. False: absent, or longer than out. */
 bool http_query_get(const char *query, const char *name, char *out, size_t out_size);
 
+/* Copies such a value, in which %00 is a NUL, up to out_size bytes of it. Returns its size; -1: the
+ * query has no such parameter. */
+ptrdiff_t http_query_copy(const char *query, const char *name, uint8_t *out, size_t out_size);
+
 /* Appends the query with its parameters in order, each decoded and encoded again: everything but
  * unreserved characters (RFC 3986, 2.3) is percent-encoded, so that any HTTP client can send it.
  * `value`, if not NULL, is called for each parameter and may return a replacement value, or NULL to

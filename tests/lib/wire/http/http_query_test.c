@@ -39,6 +39,20 @@ START_TEST(what_is_no_escape_stands_for_itself)
 }
 END_TEST
 
+START_TEST(a_copied_value_may_have_nuls_and_is_cut)
+{
+    uint8_t out[4];
+    ck_assert_int_eq(http_query_copy("b=1&a=x%00y", "a", out, sizeof out), 3);
+    ck_assert_mem_eq(out, "x\0y", 3);
+    ck_assert_int_eq(http_query_copy("a=%2500%", "a", out, sizeof out), 4);
+    ck_assert_mem_eq(out, "%00%", 4);
+    ck_assert_int_eq(http_query_copy("a=12345", "a", out, sizeof out), 4);
+    ck_assert_int_eq(http_query_copy("a=", "a", out, sizeof out), 0);
+    ck_assert_int_eq(http_query_copy("a", "a", out, sizeof out), 0);
+    ck_assert_int_eq(http_query_copy("b=1", "a", out, sizeof out), -1);
+}
+END_TEST
+
 START_TEST(the_first_value_that_is_not_empty_wins)
 {
     ck_assert_str_eq(got("a=&a=1&a=2", "a"), "1");
@@ -60,4 +74,5 @@ END_TEST
 
 SUITE_MAIN("net/http_query", values_are_found_by_name,
            escapes_and_plus_are_decoded_in_names_and_values, what_is_no_escape_stands_for_itself,
-           the_first_value_that_is_not_empty_wins, a_value_that_does_not_fit_is_absent)
+           a_copied_value_may_have_nuls_and_is_cut, the_first_value_that_is_not_empty_wins,
+           a_value_that_does_not_fit_is_absent)
