@@ -425,6 +425,13 @@ static bool is_repeated(struct flame *flame, uint64_t hash)
     return false;
 }
 
+bool flame_overlaps(const struct flame *flame, uint64_t start, uint64_t end)
+{
+    uint64_t from = flame->filter.from, to = flame->filter.to;
+    bool open = to == UINT64_MAX || from == to; /* `to` itself is asked for */
+    return (start < end ? end > from : end >= from) && (open ? start <= to : start < to);
+}
+
 static bool is_in_time(const struct flame *flame, const struct pprof *pprof, uint64_t arrived)
 {
     uint64_t start = arrived, end = arrived;
@@ -432,7 +439,7 @@ static bool is_in_time(const struct flame *flame, const struct pprof *pprof, uin
         start = (uint64_t)pprof->time_nanos;
         end = start + (pprof->duration_nanos > 0 ? (uint64_t)pprof->duration_nanos : 0);
     }
-    return end >= flame->filter.from && start <= flame->filter.to;
+    return flame_overlaps(flame, start, end);
 }
 
 static bool has_ids(const struct pprof *pprof)

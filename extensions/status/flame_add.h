@@ -28,6 +28,10 @@ uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name);
  * process is gone. So profiles have to be added from the newest to the oldest. */
 void flame_begin_profile(struct flame *flame, uint64_t series, uint64_t service, uint64_t arrived);
 
+/* Whether a profile overlaps the time asked for. One that ends where that begins, or begins where
+ * it ends, does not, so that times behind one another share none; wall, ns. */
+bool flame_overlaps(const struct flame *flame, uint64_t start, uint64_t end);
+
 /* Notes a sample type of the profile, and returns whether its values are to be added. Without a
  * type in the filter, the best type wins: values of a lesser type that were added before are
  * discarded. */

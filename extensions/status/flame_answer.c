@@ -31,6 +31,7 @@ struct wanted {
     struct flame_query *query;
     struct flame_id *ids;
     size_t count, capacity;
+    size_t beyond; /* more of them than there is room for */
     uint64_t first,
         last;  /* wall time, ns, between which their profiles arrived; all if not known */
     bool seen; /* a span that matches the query is kept or known */
@@ -97,10 +98,15 @@ static bool read_query(struct flame_query *query, const char *text, uint64_t now
 
 /* ---- span ids ---- */
 
+/* Beyond IDS_MAX, one of the newest takes the place of one of the oldest. */
 static void want(struct wanted *wanted, uint64_t id, uint64_t service)
 {
-    if (!id || wanted->count == IDS_MAX)
+    if (!id)
         return;
+    if (wanted->count == IDS_MAX) {
+        wanted->ids[wanted->beyond++ % IDS_MAX] = (struct flame_id){id, service};
+        return;
+    }
     if (wanted->count == wanted->capacity) {
         size_t capacity = wanted->capacity ? wanted->capacity * 2 : 64;
         struct flame_id *ids = realloc(wanted->ids, capacity * sizeof *ids);
@@ -123,8 +129,7 @@ static bool fits(const struct flame_query *query, const struct looked_span *each
     if (*query->trace)
         return memcmp(span->trace_id.data, query->trace_id, 16) == 0;
     return view_eq(each->service, view_of(query->service)) &&
-           answer_is_name(&query->name, span->name) && span->end_ns >= query->from_ns &&
-           span->start_ns <= query->to_ns;
+           answer_is_name(&query->name, span->name);
 }
 
 /* Under the watch's lock: the service whose profiles have a span's samples, where spans of several
@@ -334,11 +339,13 @@ static void say_what_is_missing(struct status *self, struct wanted *wanted, stru
         note_left_out(self, wanted, view_of(query->service), query->from_ns, query->to_ns);
         status_unlock(self);
     }
+    flame->truncated |= wanted->beyond > 0;
     flame->text = wanted->text;
     flame->fix = wanted->fix;
     if (!flame->text && flame->truncated)
         flame->text =
-            "Some stacks are missing: there are too many, or a profile could not be read.";
+            "Some stacks are missing: there are too many of them or of their spans, or a profile "
+            "could not be read.";
     if (!flame->text && has_given_way(self, wanted, flame)) {
         flame->text = "Profiles of its time have given way to newer data, so that samples are "
                       "missing.";

@@ -115,12 +115,6 @@ static void add_event(struct recording *recording, const struct jfr_event *event
         add_amount(recording, event);
 }
 
-static bool is_in_time(const struct flame *flame, const struct jfr *jfr)
-{
-    return (uint64_t)jfr->end_nanos >= flame->filter.from &&
-           (uint64_t)jfr->start_nanos <= flame->filter.to;
-}
-
 static bool add_recording(struct recording *recording, struct arena *arena)
 {
     struct flame *flame = recording->flame;
@@ -132,7 +126,8 @@ static bool add_recording(struct recording *recording, struct arena *arena)
         return false;
     recording->labelled =
         jfr_labels_open(&recording->labels, recording->parts.labels, arena, &labels_fault);
-    if (!is_in_time(flame, &recording->jfr))
+    if (!flame_overlaps(flame, (uint64_t)recording->jfr.start_nanos,
+                        (uint64_t)recording->jfr.end_nanos))
         return true;
     recording->frames = arena_array_raw(arena, DEEPEST, sizeof *recording->frames);
     struct jfr_scan scan = jfr_scan_begin(&recording->jfr);
@@ -183,7 +178,7 @@ void flame_add_ingest(struct flame *flame, const char *query, const char *conten
     flame_begin_profile(flame, left_out_service(view_of(name)), service, arrived);
     if (strcmp(format, "jfr") == 0)
         add_jfr(flame, query, content_type, body);
-    else if (!flame->filter.ids && arrived >= flame->filter.from && arrived <= flame->filter.to)
+    else if (!flame->filter.ids && flame_overlaps(flame, arrived, arrived))
         flame_add_text(flame, &(struct flame_text){.format = format,
                                                    .content_type = content_type,
                                                    .application = name,

@@ -72,3 +72,19 @@ def test_a_graph_beyond_24_mib_is_refused_before_its_first_byte(tmp_path, monkey
                for answer in answers)
     assert {answer.status_code for answer in answers} >= {503}
     assert status.stop() == 0, status.tail()
+
+
+def test_a_route_has_the_samples_of_the_profiles_that_its_service_has(tmp_path):
+    """Also of spans that ended before the time that is asked for. A profile that ends where that
+    begins is none of its."""
+    status, start = Status(tmp_path, correlation="hold: 1s, profile_time: keep"), time.time_ns()
+    start -= 40 * 10**9
+    request, pprof = spans_named("shop", ["GET /"], start)
+    status.push("shop", pprof, start, 15 * 10**9)
+    status.send(request)
+    harness.wait_for(lambda: total(status, service="shop", name="GET /"), 10)
+    for begin, end, expected in ((2, 40, 1), (0, 1, 1), (14, 15, 1), (15, 40, 0), (-9, 0, 0)):
+        when = {"from": start + begin * 10**9, "to": start + end * 10**9}
+        assert [total(status, service="shop", **route, **when)
+                for route in ({}, {"name": "GET /"})] == [expected * 10_000_000] * 2, when
+    assert status.stop() == 0, status.tail()
