@@ -147,6 +147,8 @@ static void init_tables(struct correlation *self)
     span_index_init(&self->index, index, config->annotate, remember, seed, budget);
     id_table_init(&self->ancestry, index, true, remember, ~seed, budget);
     services_init(&self->services, MAX_SERVICES, config->remember, budget);
+    self->services.let_go = waiting_give_up;
+    self->services.ctx = self;
     interner_init(&self->interner, budget);
     recent_init(&self->recent, seed * 3, budget);
     bytes_init(&self->advice, ADVICE_MAX,
@@ -246,7 +248,9 @@ uint64_t correlation_tick(struct correlation *self, uint64_t mono_ns)
     pthread_mutex_unlock(&self->lock);
     if (resume)
         release_resume(self);
-    uint64_t next = correlation_let_go(self);
+    uint64_t next = correlation_let_go(self), advice = advise_minutely(self, mono_ns);
+    if (advice < next)
+        next = advice;
     advise_log(self);
 
     pthread_mutex_lock(&self->lock);
@@ -274,6 +278,7 @@ void correlation_hand_on(struct correlation *self)
 
 void correlation_release(struct correlation *self)
 {
+    (void)advise_minutely(self, TIME_NEVER - 1);
     advise_log(self);
     correlation_publish_none(self);
     bytes_release(&self->advice);

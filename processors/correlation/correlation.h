@@ -7,6 +7,7 @@
 #define CORRELATION_CORRELATION_H
 
 #include "pipeline/component.h"
+#include "processors/correlation/advice_sum.h"
 #include "processors/correlation/config.h"
 #include "processors/correlation/hold/hold.h"
 #include "processors/correlation/known/ancestry.h"
@@ -67,6 +68,7 @@ struct correlation {
     struct bytes advice;       /* lines for the log */
     uint64_t hold_full;        /* spans that left a full hold since it was last logged, ... */
     uint64_t hold_full_logged; /* ... mono; 0: never logged */
+    struct advice_sum crowded; /* spans of services for which there was no place */
     struct release unwritten;  /* left the hold, but there was no memory to write them */
     struct outgoing *outgoing, **batches_end;
     uint64_t outgoing_due; /* mono; when to offer them again */

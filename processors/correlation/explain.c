@@ -13,6 +13,7 @@ static const char *const reasons[REASON_COUNT] = {
     [REASON_BEFORE_START] = "started before spanlink",
     [REASON_FORGOTTEN] = "samples may be forgotten",
     [REASON_HOLD_FULL] = "hold full",
+    [REASON_CROWDED] = "too many services",
     [REASON_SHUTDOWN] = "shutdown",
 };
 
@@ -127,7 +128,7 @@ void correlation_explain_known(struct correlation *self, struct bytes *out)
 {
     pthread_mutex_lock(&self->lock);
     uint64_t now = clock_mono(self->env->clock);
-    for (const struct service *each = self->services.oldest; each; each = each->newer) {
+    for (const struct service *each = NULL; (each = services_next(&self->services, each));) {
         bytes_printf(out, "%s:   service %.*s: waiting %" PRIu64, self->env->id,
                      VIEW_ARG(service_name(each)), each->held);
         explain_windows(each, now, out);
@@ -151,7 +152,7 @@ static uint64_t spans_of(const struct service *service)
 static size_t busiest(const struct correlation *self, const struct service *top[EXPLAINED])
 {
     size_t count = 0;
-    for (const struct service *each = self->services.oldest; each; each = each->newer) {
+    for (const struct service *each = NULL; (each = services_next(&self->services, each));) {
         uint64_t spans = spans_of(each);
         size_t at = count < EXPLAINED ? count++ : EXPLAINED;
         for (; at > 0 && spans_of(top[at - 1]) < spans; at--)
@@ -167,7 +168,7 @@ static void explain_others(const struct correlation *self, const struct service 
                            size_t count, struct bytes *out)
 {
     struct service_counts sums = {0};
-    for (const struct service *each = self->services.oldest; each; each = each->newer) {
+    for (const struct service *each = NULL; (each = services_next(&self->services, each));) {
         sums.linked += each->counts.linked;
         for (int i = 0; i < REASON_COUNT; i++)
             sums.unlinked[i] += each->counts.unlinked[i];
@@ -181,6 +182,22 @@ static void explain_others(const struct correlation *self, const struct service 
                  self->services.count - count, sums.linked);
     explain_reasons(&sums, "not linked", 0, REASON_NOT_PROFILED, out);
     explain_reasons(&sums, "forwarded unchanged", REASON_NOT_PROFILED, REASON_COUNT, out);
+    bytes_printf(out, "\n");
+}
+
+/* Services that are no longer known, and spans for whose service there was no place. */
+static void explain_gone(const struct correlation *self, struct bytes *out)
+{
+    const struct services *services = &self->services;
+    const struct service_counts *gone = &services->gone;
+    if (!services->forgotten && !gone->unlinked[REASON_CROWDED])
+        return;
+    bytes_printf(out,
+                 "%s: %" PRIu64 " services given up, since at most %zu are remembered: "
+                 "spans linked %" PRIu64,
+                 self->env->id, services->forgotten, services->max, gone->linked);
+    explain_reasons(gone, "not linked", 0, REASON_NOT_PROFILED, out);
+    explain_reasons(gone, "forwarded unchanged", REASON_NOT_PROFILED, REASON_COUNT, out);
     bytes_printf(out, "\n");
 }
 
@@ -199,7 +216,7 @@ void correlation_explain(void *instance, struct bytes *out)
                  (uint64_t)self->published.hold_spans,
                  (double)self->published.hold_bytes / (1 << 20));
     if (self->services.count <= EXPLAINED) {
-        for (const struct service *each = self->services.oldest; each; each = each->newer)
+        for (const struct service *each = NULL; (each = services_next(&self->services, each));)
             explain_service(self, each, out);
     } else {
         const struct service *top[EXPLAINED];
@@ -208,6 +225,7 @@ void correlation_explain(void *instance, struct bytes *out)
             explain_service(self, top[i], out);
         explain_others(self, top, count, out);
     }
+    explain_gone(self, out);
     pthread_mutex_unlock(&self->lock);
     lanes_explain(self, out);
 }

@@ -11,6 +11,7 @@ static const char *const reasons[REASON_COUNT] = {
     [REASON_BEFORE_START] = "started_before",
     [REASON_FORGOTTEN] = "samples_forgotten",
     [REASON_HOLD_FULL] = "hold_full",
+    [REASON_CROWDED] = "too_many_services",
     [REASON_SHUTDOWN] = "shutdown",
 };
 

@@ -190,7 +190,7 @@ static void profiles_note(struct correlation *self, const struct upload *upload,
 {
     struct noting noting = {.upload = upload};
     struct service *service =
-        services_see(&self->services, upload->tenant, upload->service, now.mono);
+        services_see_profile(&self->services, upload->tenant, upload->service, now.mono);
     if (!service)
         return;
     context_open(&noting.context, self, service, now);

@@ -36,6 +36,11 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                           "Raise index_max_mib or remember of the correlation processor."},
     [REASON_HOLD_FULL] = {"hold_full", "The hold was full, and it was the oldest span that waited.",
                           "Raise hold_max_mib of the correlation processor, or the memory limit."},
+    [REASON_CROWDED] = {"too_many_services",
+                        "More services sent spans than are remembered (10,000), and no profile of "
+                        "its own had come.",
+                        "See whether service.name has values that never end, such as the name of a "
+                        "pod or job, and give these one name."},
     [REASON_SHUTDOWN] = {"shutdown", "The process stopped before it could be judged.", NULL},
 };
 

@@ -121,6 +121,15 @@ static void decide_children(struct context *context, struct trace_plan *plan,
     }
 }
 
+/* There is no place for its service. */
+static void pass_crowded(const struct context *context, struct span_row *row)
+{
+    row->decision = (struct decision){.edit.action = ACTION_AS_CAME, .reason = REASON_CROWDED};
+    row->counted = row->is_root || row->marked;
+    if (row->counted)
+        span_row_time(row, context->self, context->now);
+}
+
 static void prefetch_rows(const struct context *context, const struct span_row *rows, size_t left)
 {
     for (size_t i = 0; i < left && i < DECIDE_AHEAD; i++)
@@ -149,7 +158,7 @@ static void decide_resource(struct correlation *self, struct trace_plan *plan,
         else if (resource->service)
             decide_confirmed(&context, resource, &limits, row);
         else
-            row->decision.edit.action = ACTION_AS_CAME;
+            pass_crowded(&context, row);
     }
     if (self->config.children == CHILDREN_INHERIT)
         decide_children(&context, plan, resource, &limits);
@@ -199,14 +208,17 @@ static bool decide_plan(struct correlation *self, struct trace_plan *plan)
 static uint64_t count_rows(const struct trace_plan *plan, const struct context *context,
                            const struct resource_plan *resource)
 {
-    uint64_t full = 0;
+    uint64_t full = 0, crowded = 0;
     for (size_t i = resource->first; i < resource->end; i++) {
         const struct span_row *row = &plan->rows[i];
         if (!row->counted || row->decision.edit.action == ACTION_WAIT)
             continue;
         decide_count(context, &row->candidate, &row->decision);
         full += row->decision.reason == REASON_HOLD_FULL;
+        crowded += row->decision.reason == REASON_CROWDED;
     }
+    if (crowded)
+        advise_crowded(context->self, resource->name, crowded);
     return full;
 }
 

@@ -431,8 +431,8 @@ static void configure(struct stage *stage)
 /* No wait is longer than the time that has passed. */
 static void check_waits(const struct stage *stage)
 {
-    const struct service *each = stage->self->services.oldest;
-    for (; each; each = each->newer)
+    const struct service *each = NULL;
+    while ((each = services_next(&stage->self->services, each)))
         if (each->counts.wait_max > stage->now - BEGIN)
             abort();
 }

@@ -23,6 +23,7 @@ enum judge_reason {
     REASON_BEFORE_START, /* it started before this process did */
     REASON_FORGOTTEN,    /* its samples may have arrived and been forgotten since */
     REASON_HOLD_FULL,    /* it was the oldest when the hold was full */
+    REASON_CROWDED,      /* more services than are remembered sent spans, and its had no profile */
     REASON_SHUTDOWN,     /* the process stopped before it was decided */
     REASON_COUNT
 };

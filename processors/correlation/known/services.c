@@ -4,7 +4,9 @@
 
 #include <stdlib.h>
 
-enum { FIRST_BUCKETS = 64, LONGEST_NAME = 1024, SERIAL_BITS = 24 };
+/* LOOKED_AT: services that are being read are passed over, so that the next search begins behind
+ * them. */
+enum { FIRST_BUCKETS = 64, LONGEST_NAME = 1024, SERIAL_BITS = 24, LOOKED_AT = 64 };
 
 void services_init(struct services *services, size_t max, uint64_t remember, struct budget *budget)
 {
@@ -39,10 +41,11 @@ static void free_service(struct services *services, struct service *service)
 
 void services_release(struct services *services)
 {
-    while (services->oldest) {
-        struct service *next = services->oldest->newer;
-        free_service(services, services->oldest);
-        services->oldest = next;
+    struct service *each = services_next(services, NULL);
+    while (each) {
+        struct service *next = services_next(services, each);
+        free_service(services, each);
+        each = next;
     }
     free(services->buckets);
     tallies_release(&services->tallies);
@@ -98,56 +101,112 @@ static bool grow_buckets(struct services *services)
     free(services->buckets);
     services->buckets = buckets;
     services->bucket_count = count;
-    for (struct service *each = services->oldest; each; each = each->newer) {
+    for (struct service *each = NULL; (each = services_next(services, each));) {
         each->chain = *bucket(services, each->scope);
         *bucket(services, each->scope) = each;
     }
     return true;
 }
 
+static struct service_order *order_of(struct services *services, const struct service *service)
+{
+    return &services->orders[service->profiled];
+}
+
+struct service *services_next(const struct services *services, const struct service *after)
+{
+    if (after && (after->newer || after->profiled))
+        return after->newer;
+    if (!after && services->orders[false].oldest)
+        return services->orders[false].oldest;
+    return services->orders[true].oldest;
+}
+
 static void take_out(struct services *services, struct service *service)
 {
-    *(service->older ? &service->older->newer : &services->oldest) = service->newer;
-    *(service->newer ? &service->newer->older : &services->newest) = service->older;
+    struct service_order *order = order_of(services, service);
+    *(service->older ? &service->older->newer : &order->oldest) = service->newer;
+    *(service->newer ? &service->newer->older : &order->newest) = service->older;
 }
 
 static void put_last(struct services *services, struct service *service)
 {
-    service->older = services->newest;
+    struct service_order *order = order_of(services, service);
+    service->older = order->newest;
     service->newer = NULL;
-    *(services->newest ? &services->newest->newer : &services->oldest) = service;
-    services->newest = service;
+    *(order->newest ? &order->newest->newer : &order->oldest) = service;
+    order->newest = service;
+}
+
+void service_counts_add(struct service_counts *sum, const struct service_counts *counts)
+{
+    sum->linked += counts->linked;
+    for (int reason = 0; reason < REASON_COUNT; reason++)
+        sum->unlinked[reason] += counts->unlinked[reason];
+    sum->ids += counts->ids;
+    sum->ids_met += counts->ids_met;
+    sum->missed += counts->missed;
+    sum->waited += counts->waited;
+    sum->wait_sum += counts->wait_sum;
+    if (counts->wait_max > sum->wait_max)
+        sum->wait_max = counts->wait_max;
 }
 
 static void services_forget(struct services *services, struct service *service)
 {
+    if (service->held)
+        services->let_go(services->ctx, service);
     struct service **at = bucket(services, service->scope);
     while (*at != service)
         at = &(*at)->chain;
     *at = service->chain;
     take_out(services, service);
+    service_counts_add(&services->gone, &service->counts);
     free_service(services, service);
     services->count--;
     services->forgotten++;
 }
 
-static bool services_make_room(struct services *services)
+/* Returns the least recently seen one that nothing refers to but its own spans; NULL: not found. */
+static struct service *least_recent(struct services *services, bool profiled)
 {
-    if (services->count < services->max)
-        return true;
-    struct service *service = services->oldest;
-    while (service && (service->held || service->building))
-        service = service->newer;
-    if (!service)
-        return false;
-    services_forget(services, service);
+    struct service_order *order = &services->orders[profiled];
+    for (unsigned i = 0; i < LOOKED_AT && order->oldest; i++) {
+        struct service *service = order->oldest;
+        if (!service->building)
+            return service;
+        take_out(services, service);
+        put_last(services, service);
+    }
+    return NULL;
+}
+
+/* Returns the service to give up for a new one; NULL: there is none. */
+static struct service *least_wanted(struct services *services, bool for_profile, uint64_t mono)
+{
+    struct service *service = least_recent(services, false);
+    if (service)
+        return service;
+    service = least_recent(services, true);
+    bool wanted = service && since(service->last_seen, mono) <= services->remember;
+    return wanted && !for_profile ? NULL : service;
+}
+
+static bool services_make_room(struct services *services, bool for_profile, uint64_t mono)
+{
+    while (services->count >= services->max) {
+        struct service *service = least_wanted(services, for_profile, mono);
+        if (!service)
+            return for_profile;
+        services_forget(services, service);
+    }
     return true;
 }
 
 static struct service *services_add(struct services *services, struct view tenant, struct view name,
-                                    uint64_t scope, uint64_t mono)
+                                    uint64_t scope, bool for_profile, uint64_t mono)
 {
-    if (!services_make_room(services) || !grow_buckets(services))
+    if (!services_make_room(services, for_profile, mono) || !grow_buckets(services))
         return NULL;
     struct service *service = calloc(1, sizeof *service + tenant.size + name.size);
     if (!service)
@@ -170,7 +229,7 @@ static void start_anew(struct services *services, struct service *service, uint6
 {
     release_knowledge(services, service);
     service->first_seen = mono;
-    service->first_candidate = 0;
+    service->first_candidate = service->profiled_at = 0;
     service->unread = service->wide = service->named = false;
     service->from_go = service->from_node = service->unsymbolized = false;
     service->nameless = 0;
@@ -183,8 +242,8 @@ static struct view shortened(struct view text)
     return (struct view){text.data, text.size > LONGEST_NAME ? LONGEST_NAME : text.size};
 }
 
-struct service *services_see(struct services *services, struct view tenant, struct view name,
-                             uint64_t mono)
+static struct service *see(struct services *services, struct view tenant, struct view name,
+                           bool for_profile, uint64_t mono)
 {
     name = shortened(name);
     tenant = shortened(tenant);
@@ -196,13 +255,29 @@ struct service *services_see(struct services *services, struct view tenant, stru
             !service->building)
             start_anew(services, service, mono);
     } else {
-        service = services_add(services, tenant, name, scope, mono);
+        service = services_add(services, tenant, name, scope, for_profile, mono);
         if (!service)
             return NULL;
     }
+    if (for_profile)
+        service->profiled_at = mono;
+    service->profiled =
+        service->profiled_at && since(service->profiled_at, mono) <= services->remember;
     service->last_seen = mono;
     put_last(services, service);
     return service;
+}
+
+struct service *services_see(struct services *services, struct view tenant, struct view name,
+                             uint64_t mono)
+{
+    return see(services, tenant, name, false, mono);
+}
+
+struct service *services_see_profile(struct services *services, struct view tenant,
+                                     struct view name, uint64_t mono)
+{
+    return see(services, tenant, name, true, mono);
 }
 
 struct timeline *service_timeline(struct service *service, enum kind kind, struct budget *budget)

@@ -1,7 +1,8 @@
 /*
  * What is known of each service, by tenant and name across both signals: when it was first seen,
- * its windows, its processes, and how its spans left. The number of services is bounded; past that
- * the least recently seen one without spans in the hold is forgotten. Not thread-safe.
+ * its windows, its processes, and how its spans left. The number of services is bounded. Past that
+ * the least recently seen one without profiles is given up for a new one, so that any number of
+ * names without profiles cannot displace a service with profiles. Not thread-safe.
  */
 #ifndef PROCESSORS_CORRELATION_KNOWN_SERVICES_H
 #define PROCESSORS_CORRELATION_KNOWN_SERVICES_H
@@ -32,9 +33,11 @@ enum advice { ADVICE_NAMES, ADVICE_NO_IDS, ADVICE_COUNT };
 
 struct service {
     struct service *chain;                     /* same bucket */
-    struct service *older, *newer;             /* by last_seen */
+    struct service *older, *newer;             /* by last_seen, of those as profiled as it */
     uint64_t scope;                            /* key under which its span ids are indexed */
     uint64_t first_seen, last_seen, unread_at; /* mono */
+    bool profiled;                             /* a profile of it arrived within `remember` ... */
+    uint64_t profiled_at;                      /* ... the last one then, mono; 0: none ever did */
     uint64_t first_candidate; /* mono; when a span first had to be held; 0: none did */
     bool unread;              /* ever; service_is_unread for "within remember" */
     const char *unread_why;   /* why the last such profile could not be read */
@@ -71,9 +74,15 @@ struct service {
 struct services {
     struct service **buckets;
     size_t bucket_count, count, max;
-    struct service *oldest, *newest;
+    struct service_order {
+        struct service *oldest, *newest;
+    } orders[2];       /* without profiles, and with */
     uint64_t remember; /* ns */
     uint64_t forgotten;
+    struct service_counts gone; /* of those, and of spans for which there was no place */
+    /* Lets go the spans of a service that is given up. NULL: no service has any. */
+    void (*let_go)(void *ctx, struct service *service);
+    void *ctx;
     struct tallies tallies;
     struct budget *budget;
 };
@@ -89,9 +98,20 @@ void services_release(struct services *services);
 
 /* Returns the service of a name, making it if it is new, and marks it as seen now. tenant: empty if
  * tenants are not separated. A service that was silent for `remember` starts over but keeps its
- * counts. NULL: no memory, or all services have spans in the hold. */
+ * counts. NULL: no memory, or no service can be given up for it: all the others have profiles, or
+ * are being read. */
 struct service *services_see(struct services *services, struct view tenant, struct view name,
                              uint64_t mono);
+
+/* The same for a profile of it, for which a service with profiles is given up too. NULL: no
+ * memory. */
+struct service *services_see_profile(struct services *services, struct view tenant,
+                                     struct view name, uint64_t mono);
+
+/* Iterates over all: NULL returns the first, the last one NULL. */
+struct service *services_next(const struct services *services, const struct service *after);
+
+void service_counts_add(struct service_counts *sum, const struct service_counts *counts);
 
 static inline uint64_t service_scope(const struct service *service)
 {

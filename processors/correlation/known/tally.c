@@ -124,6 +124,10 @@ static void ask_for_slot(struct tallies *tallies, struct service *service, uint6
 void tally_add(struct tallies *tallies, struct service *service, unsigned what, uint64_t n,
                uint64_t mono)
 {
+    if (!service) {
+        correlation_tally_add(&tallies->others[what], n);
+        return;
+    }
     if (mono - service->untallied_since >= MINUTE_NS && !service->tally) {
         service->untallied_since = mono;
         service->untallied = service->untallied_look = 0;

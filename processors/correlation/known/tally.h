@@ -40,7 +40,7 @@ struct tallies {
 
 void tallies_release(struct tallies *tallies);
 
-/* Counts n spans of a service. */
+/* Counts n spans of a service; NULL: among the others. */
 void tally_add(struct tallies *tallies, struct service *service, unsigned what, uint64_t n,
                uint64_t mono);
 

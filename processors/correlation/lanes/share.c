@@ -87,20 +87,7 @@ static bool has_counts(const struct service_counts *counts)
     return false;
 }
 
-static void add_counts(struct service_counts *sum, const struct service_counts *counts)
-{
-    sum->linked += counts->linked;
-    for (int reason = 0; reason < REASON_COUNT; reason++)
-        sum->unlinked[reason] += counts->unlinked[reason];
-    sum->ids += counts->ids;
-    sum->ids_met += counts->ids_met;
-    sum->missed += counts->missed;
-    sum->waited += counts->waited;
-    sum->wait_sum += counts->wait_sum;
-    if (counts->wait_max > sum->wait_max)
-        sum->wait_max = counts->wait_max;
-}
-
+/* service NULL: of services that are no longer known. */
 static void tally_counts(struct tallies *tallies, struct service *service,
                          const struct service_counts *counts, uint64_t mono)
 {
@@ -111,17 +98,26 @@ static void tally_counts(struct tallies *tallies, struct service *service,
             tally_add(tallies, service, TALLY_UNLINKED + reason, counts->unlinked[reason], mono);
 }
 
+static void flush_gone(struct correlation *top, struct service_counts *counts, uint64_t mono)
+{
+    service_counts_add(&top->services.gone, counts);
+    tally_counts(&top->services.tallies, NULL, counts, mono);
+    *counts = (struct service_counts){0};
+}
+
 /* Moves the counts of a service to the one of that name in the top. Until that has data of its own,
  * it is as new to the top's rules as if it had not been seen. */
 static void flush_service(struct correlation *top, struct service *service, uint64_t mono)
 {
     struct service *sum =
         services_see(&top->services, service_tenant(service), service_name(service), mono);
-    if (!sum)
+    if (!sum) {
+        flush_gone(top, &service->counts, mono);
         return;
+    }
     if (!sum->first_candidate && !sum->processes)
         sum->first_seen = mono;
-    add_counts(&sum->counts, &service->counts);
+    service_counts_add(&sum->counts, &service->counts);
     tally_counts(&top->services.tallies, sum, &service->counts, mono);
     service->counts = (struct service_counts){0};
 }
@@ -136,9 +132,11 @@ void state_flush(struct lane_state *state)
         return;
     pthread_mutex_lock(&self->lock);
     pthread_mutex_lock(&top->lock);
-    for (struct service *each = self->services.oldest; each; each = each->newer)
+    for (struct service *each = NULL; (each = services_next(&self->services, each));)
         if (has_counts(&each->counts))
             flush_service(top, each, mono);
+    if (has_counts(&self->services.gone))
+        flush_gone(top, &self->services.gone, mono);
     correlation_publish_known(top);
     pthread_mutex_unlock(&top->lock);
     pthread_mutex_unlock(&self->lock);

@@ -14,6 +14,13 @@ static void ask_tick(struct correlation *self)
     env_tick_at(self->env, self->outgoing_due);
 }
 
+void release_at_tick(struct correlation *self, struct release *release)
+{
+    release_join(&self->unwritten, release);
+    self->outgoing_due = clock_mono(self->env->clock);
+    env_tick_at(self->env, self->outgoing_due);
+}
+
 static void keep_unwritten(struct correlation *self, struct release *release)
 {
     pthread_mutex_lock(&self->lock);

@@ -11,6 +11,9 @@
  * list goes back to the instance for the next tick. */
 void release_send(struct correlation *self, struct release *release);
 
+/* Leaves it to the next tick, which it asks for, to write and hand on the spans. Under the lock. */
+void release_at_tick(struct correlation *self, struct release *release);
+
 /* Offers again what the next stage could not take, and writes what could not be written. */
 void release_resume(struct correlation *self);
 

@@ -3,9 +3,11 @@
 #include "lib/base/log.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #define EVERY_HOUR   (3600 * NS_PER_S)
 #define EVERY_MINUTE (60 * NS_PER_S)
+#define GATHERED_FOR NS_PER_S /* so that the first line has a number that says something */
 
 /* Ends a line, replacing line breaks in names. */
 static void end_line(struct bytes *advice, size_t from)
@@ -133,6 +135,67 @@ void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, 
                  by_budget              ? "the memory budget (limit_mib of memory_limiter)"
                  : self->hold.max_spans ? "hold_max_spans or hold_max_mib"
                                         : "hold_max_mib");
+}
+
+static void sum_up(struct correlation *self, struct advice_sum *sum, struct view service,
+                   uint64_t count)
+{
+    sum->count += count;
+    snprintf(sum->example, sizeof sum->example, "%.*s", VIEW_ARG(service));
+    if (sum->due)
+        return;
+    sum->due = clock_mono(self->env->clock) + GATHERED_FOR;
+    if (sum->logged && sum->due < sum->logged + EVERY_MINUTE)
+        sum->due = sum->logged + EVERY_MINUTE;
+    env_tick_at(self->env, sum->due);
+}
+
+void advise_crowded(struct correlation *self, struct view service, uint64_t spans)
+{
+    struct correlation *top = self->top;
+    if (top)
+        pthread_mutex_lock(&top->lock);
+    sum_up(top ? top : self, &(top ? top : self)->crowded, service, spans);
+    if (top)
+        pthread_mutex_unlock(&top->lock);
+}
+
+/* Whether the sum is to be logged now. */
+static bool is_due(struct advice_sum *sum, uint64_t mono)
+{
+    if (!sum->due || mono < sum->due)
+        return false;
+    sum->logged = mono;
+    sum->due = 0;
+    return true;
+}
+
+static uint64_t next_due(const struct advice_sum *sum)
+{
+    return sum->due ? sum->due : TIME_NEVER;
+}
+
+static void say_crowded(struct correlation *self)
+{
+    size_t from = self->advice.size;
+    bytes_printf(&self->advice,
+                 "%s: %" PRIu64
+                 " spans were forwarded before their profiles could come, since more "
+                 "than %zu services sent spans; the last of \"%s\". See whether service.name has "
+                 "values that never end, such as the name of a pod or job",
+                 self->env->id, self->crowded.count, self->services.max, self->crowded.example);
+    end_line(&self->advice, from);
+    self->crowded.count = 0;
+}
+
+uint64_t advise_minutely(struct correlation *self, uint64_t mono)
+{
+    pthread_mutex_lock(&self->lock);
+    if (is_due(&self->crowded, mono))
+        say_crowded(self);
+    uint64_t next = next_due(&self->crowded);
+    pthread_mutex_unlock(&self->lock);
+    return next;
 }
 
 void advise_log(struct correlation *self)

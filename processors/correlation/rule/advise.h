@@ -20,6 +20,12 @@ void advise_no_ids(struct correlation *self, struct service *service, uint64_t m
  * lock. */
 void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, uint64_t mono);
 
+/* Spans of a service for which there was no place passed undecided. Under the lock. */
+void advise_crowded(struct correlation *self, struct view service, uint64_t spans);
+
+/* Adds the lines of what is logged once a minute; returns when to call it again, mono. */
+uint64_t advise_minutely(struct correlation *self, uint64_t mono);
+
 /* Logs the waiting lines. Without the lock. */
 void advise_log(struct correlation *self);
 

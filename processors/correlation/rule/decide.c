@@ -225,12 +225,18 @@ void decide_count(const struct context *context, const struct candidate *candida
     if (decision->edit.action == ACTION_LINK) {
         bool first = span_index_meet(&self->index, service_scope(service),
                                      decision->edit.figures.id, context->second);
-        if (service) {
+        if (!service) {
+            self->services.gone.linked++;
+            correlation_tally(self, NULL, TALLY_LINKED, 1, context->now.mono);
+        } else {
             service->counts.linked++;
             correlation_tally(self, service, TALLY_LINKED, 1, context->now.mono);
             service->counts.ids_met += first;
         }
-    } else if (service) {
+    } else if (!service) {
+        self->services.gone.unlinked[decision->reason]++;
+        correlation_tally(self, NULL, TALLY_UNLINKED + decision->reason, 1, context->now.mono);
+    } else {
         service->counts.unlinked[decision->reason]++;
         correlation_tally(self, service, TALLY_UNLINKED + decision->reason, 1, context->now.mono);
         if (decision->edit.action == ACTION_UNLINK)

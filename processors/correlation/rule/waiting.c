@@ -1,6 +1,7 @@
 #include "processors/correlation/rule/waiting.h"
 
 #include "processors/correlation/release/pack.h"
+#include "processors/correlation/release/release.h"
 #include "processors/correlation/rule/advise.h"
 
 /* More spans of other services with one id than occur unless ids are made up. */
@@ -327,6 +328,30 @@ void waiting_make_room(struct correlation *self, const struct segment *coming, s
         let_pass(self, hold_oldest(hold), REASON_HOLD_FULL, now, release);
     if (spans > hold->spans)
         advise_hold_full(self, spans - hold->spans, by_budget, now.mono);
+}
+
+/* Returns the first of its spans that wait; NULL: none does. */
+static struct held *first_held(const struct process *process)
+{
+    struct segment *segment = process->oldest;
+    if (!segment)
+        return NULL;
+    while (segment->spans[segment->oldest_live].flags & HELD_GONE)
+        segment->oldest_live++;
+    return &segment->spans[segment->oldest_live];
+}
+
+void waiting_give_up(void *instance, struct service *service)
+{
+    struct correlation *self = instance;
+    struct judge_now now = correlation_now(self);
+    struct release release = {0};
+    struct held *held;
+    for (struct process *each = service->processes; each; each = each->next)
+        while ((held = first_held(each)))
+            let_pass(self, held, REASON_CROWDED, now, &release);
+    advise_crowded(self, service_name(service), release.count);
+    release_at_tick(self, &release);
 }
 
 /* At the end, spans that wait for anything but rule 2 pass unedited. */

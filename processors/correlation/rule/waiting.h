@@ -38,6 +38,10 @@ void waiting_add(struct context *context, struct segment *segment, bool again,
 void waiting_make_room(struct correlation *self, const struct segment *coming, struct judge_now now,
                        struct release *release);
 
+/* Lets all spans of a service pass unedited, at the next tick: it is given up for a new one. self:
+ * a struct correlation. Implements services.let_go. */
+void waiting_give_up(void *self, struct service *service);
+
 /* Empties the hold at the end: spans are linked, decided by rule 2, or passed unedited. */
 void waiting_judge_all(struct correlation *self, struct judge_now now, struct release *release);
 

@@ -80,12 +80,74 @@ START_TEST(past_its_ceiling_the_least_recently_seen_is_forgotten)
 }
 END_TEST
 
-START_TEST(where_every_service_has_spans_waiting_there_is_no_room)
+static void count_let_go(void *ctx, struct service *service)
+{
+    *(uint64_t *)ctx += service->held;
+    service->held = 0;
+}
+
+START_TEST(the_spans_of_a_service_that_is_given_up_are_let_go)
+{
+    struct services services;
+    uint64_t let_go = 0;
+    services_init(&services, 1, HOUR, NULL);
+    services.let_go = count_let_go;
+    services.ctx = &let_go;
+    struct service *a = see(&services, "a", 1);
+    a->held = 3;
+    a->counts.linked = 7;
+    ck_assert_ptr_nonnull(see(&services, "b", 2));
+    ck_assert_uint_eq(let_go, 3);
+    ck_assert_uint_eq(services.gone.linked, 7);
+    services_release(&services);
+}
+END_TEST
+
+START_TEST(a_service_with_profiles_is_given_up_for_another_one_with_profiles_alone)
+{
+    struct services services;
+    services_init(&services, 2, HOUR, NULL);
+    struct service *a = services_see_profile(&services, VIEW(""), VIEW("a"), 1);
+    see(&services, "x", 2);
+    struct service *b = services_see_profile(&services, VIEW(""), VIEW("b"), 3);
+    ck_assert_ptr_eq(see(&services, "a", 4), a);
+    ck_assert_ptr_null(see(&services, "y", 5));
+    ck_assert_ptr_eq(see(&services, "b", 6), b);
+    ck_assert_ptr_nonnull(services_see_profile(&services, VIEW(""), VIEW("c"), 7));
+    ck_assert_ptr_eq(see(&services, "b", 8), b);
+    ck_assert_uint_eq(services.count, 2);
+    ck_assert_uint_eq(services.forgotten, 2);
+    services_release(&services);
+}
+END_TEST
+
+START_TEST(a_service_whose_profiles_ended_long_ago_counts_as_one_without)
 {
     struct services services;
     services_init(&services, 1, HOUR, NULL);
-    see(&services, "a", 1)->held = 1;
+    services_see_profile(&services, VIEW(""), VIEW("a"), 1);
+    ck_assert(see(&services, "a", HOUR)->profiled);
+    ck_assert(!see(&services, "a", HOUR + 2)->profiled);
+    ck_assert_ptr_nonnull(see(&services, "b", HOUR + 3));
+    services_see_profile(&services, VIEW(""), VIEW("b"), HOUR + 4);
+    ck_assert_ptr_nonnull(see(&services, "c", 3 * HOUR));
+    services_release(&services);
+}
+END_TEST
+
+START_TEST(a_service_that_is_being_read_keeps_its_place)
+{
+    struct services services;
+    services_init(&services, 1, HOUR, NULL);
+    struct service *a = see(&services, "a", 1);
+    a->building = 1;
     ck_assert_ptr_null(see(&services, "b", 2));
+    struct service *b = services_see_profile(&services, VIEW(""), VIEW("b"), 3);
+    ck_assert_ptr_nonnull(b);
+    a->building = 0;
+    ck_assert_ptr_eq(see(&services, "b", 4), b);
+    services_see_profile(&services, VIEW(""), VIEW("c"), 5);
+    ck_assert_uint_eq(services.count, 1);
     services_release(&services);
 }
 END_TEST
@@ -144,7 +206,9 @@ END_TEST
 
 SUITE_MAIN("services", a_service_is_the_same_by_name, tenants_have_services_of_their_own,
            past_its_ceiling_the_least_recently_seen_is_forgotten,
-           where_every_service_has_spans_waiting_there_is_no_room,
-           a_service_silent_for_remember_starts_anew,
+           the_spans_of_a_service_that_is_given_up_are_let_go,
+           a_service_with_profiles_is_given_up_for_another_one_with_profiles_alone,
+           a_service_whose_profiles_ended_long_ago_counts_as_one_without,
+           a_service_that_is_being_read_keeps_its_place, a_service_silent_for_remember_starts_anew,
            children_are_waited_for_until_none_had_samples_for_remember,
            cpu_confirms_where_it_is_sent_else_wall_does_too)

@@ -364,6 +364,31 @@ START_TEST(where_a_request_is_larger_than_the_hold_that_is_said_too)
 }
 END_TEST
 
+START_TEST(too_many_services_are_said_with_the_number_and_the_limit_once_a_minute)
+{
+    struct rig rig;
+    struct said said;
+    char name[16];
+    rig_open(&rig, "{}");
+    rig_self(&rig)->services.max = 3;
+    listen_to_log(&said);
+    for (unsigned i = 1; i <= 23; i++) {
+        snprintf(name, sizeof name, "job-%u", i);
+        root(&rig, name, i, NULL);
+    }
+    rig_advance(&rig, 2 * S);
+    ck_said(&said, "correlation: 20 spans were forwarded before their profiles could come, since "
+                   "more than 3 services sent spans; the last of \"job-20\".");
+    root(&rig, "job-24", 24, NULL);
+    rig_advance(&rig, 30 * S);
+    ck_silent(&said);
+    rig_advance(&rig, 31 * S);
+    ck_said(&said, "correlation: 1 spans were forwarded");
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
 SUITE_MAIN("correlation advise", names_that_do_not_match_are_said_once_with_both,
            it_is_said_again_after_an_hour,
            a_sample_that_finds_its_own_services_span_says_nothing_of_another,
@@ -374,4 +399,5 @@ SUITE_MAIN("correlation advise", names_that_do_not_match_are_said_once_with_both
            a_full_hold_is_said_with_the_number_and_the_key_once_a_minute,
            where_its_memory_is_full_that_is_the_key, where_the_budget_refuses_that_is_the_key,
            where_the_budget_refuses_the_first_spans_that_is_said_too,
-           where_a_request_is_larger_than_the_hold_that_is_said_too)
+           where_a_request_is_larger_than_the_hold_that_is_said_too,
+           too_many_services_are_said_with_the_number_and_the_limit_once_a_minute)
