@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { close, fits, launch, open, violations } from "./support/browser.mjs";
 import { Spanlink, until } from "./support/spanlink.mjs";
-import { id, now, NS, sendProfile, sendSpans, span } from "./support/traffic.mjs";
+import { id, MS, now, NS, sendLinked, sendProfile, sendRoots, sendSpans,
+  span } from "./support/traffic.mjs";
 
-const MS = 1_000_000n;
 /* Spans of services without profiles do not wait for one for 45 s. */
 const HASTY = { correlation: "hold: 1s" };
 const HOSTILE = '"><img src=x onerror="globalThis.taken=1">' +
@@ -16,31 +16,6 @@ const HOSTILE = '"><img src=x onerror="globalThis.taken=1">' +
 let browser;
 before(async () => (browser = await launch()));
 after(() => browser.close());
-
-/** Roots of a service, so many, the newest first. */
-async function sendRoots(spanlink, service, names) {
-  const end = now();
-  const spans = names.map((name, i) => {
-    const start = end - BigInt(i + 1) * MS;
-    return span({ trace: id(32), name, start, end: start + BigInt(i % 50 + 1) * MS });
-  });
-  for (let i = 0; i < spans.length; i += 1000) {
-    await sendSpans(spanlink, service, spans.slice(i, i + 1000));
-  }
-  return spans;
-}
-
-/** A span whose samples have come. Resolves when it is linked. */
-async function sendLinked(spanlink, service, name, samples) {
-  const end = now();
-  const root = span({ trace: id(32), name, start: end - MS, end });
-  await sendProfile(spanlink, service, samples.map((each) => ({ ...each, span: root.spanId })),
-    end - 10n * NS, end);
-  await sendSpans(spanlink, service, [root]);
-  await until(async () => (await spanlink.api(`/api/spans/${root.spanId}`)).decision === "linked",
-    "the link of the span");
-  return root;
-}
 
 describe("an empty process", () => {
   let spanlink;

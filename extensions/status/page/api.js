@@ -11,7 +11,7 @@ class ApiError extends Error {
 }
 
 /**
- * Dispatches "up", "down" and "restart". lost: the last request failed; waiting: spans held.
+ * Dispatches "up", "down", "restart" and "reload". lost: the last request failed; waiting: spans held.
  */
 export const connection = Object.assign(new EventTarget(), { lost: false, waiting: 0 });
 
@@ -21,11 +21,11 @@ function setLost(lost) {
 	connection.dispatchEvent(new Event(lost ? "down" : "up"));
 }
 
-/** Formats "/api/x?a=b"; empty parameters are left out. */
+/** Formats "/api/x?a=b"; empty parameters are left out, but not an empty name, which spans can have. */
 export function url(path, params = {}) {
 	const query = new URLSearchParams();
 	for (const [key, value] of Object.entries(params)) {
-		if (value !== undefined && value !== null && value !== "") query.set(key, value);
+		if (value !== undefined && value !== null && (value !== "" || key === "name")) query.set(key, value);
 	}
 	const text = query.toString();
 	return text ? `${path}?${text}` : path;
@@ -38,11 +38,23 @@ async function failure(answer) {
 			: `spanlink responded with ${answer.status} ${answer.statusText}.`, waiting);
 }
 
+/* After a reload, each connection of the browser is answered once by what was before it. */
+async function fetched(address, options) {
+	for (let tries = 9; ; tries--) {
+		const answer = await fetch(address, options);
+		if (answer.status !== 503 || tries === 0) return answer;
+		const { error } = await answer.clone().json().catch(() => ({}));
+		if (!/was reloaded/.test(error)) return answer;
+		connection.dispatchEvent(new Event("reload"));
+		await new Promise((resolve) => { setTimeout(resolve, 100); });
+	}
+}
+
 /** Returns the JSON of a response. Throws ApiError, or AbortError after the signal. */
 export async function get(path, params, signal) {
 	let answer;
 	try {
-		answer = await fetch(url(path, params), { signal, headers: { Accept: "application/json" } });
+		answer = await fetched(url(path, params), { signal, headers: { Accept: "application/json" } });
 	} catch (problem) {
 		if (problem.name === "AbortError") throw problem;
 		setLost(true);

@@ -92,10 +92,11 @@ function watch() {
 		ask();
 	});
 	connection.addEventListener("up", () => fill(banner));
-	connection.addEventListener("restart", () => {
-		fill(banner, para("spanlink has restarted; earlier traces are gone. ",
-			button("Dismiss", () => fill(banner), { class: "small" })));
-	});
+	for (const [event, words] of [["restart", "spanlink has restarted; earlier traces are gone. "],
+		["reload", "The configuration was reloaded; what was kept before is gone. "]]) {
+		connection.addEventListener(event, () => fill(banner,
+			para(words, button("Dismiss", () => fill(banner), { class: "small" }))));
+	}
 }
 
 document.getElementById("skip").addEventListener("click", (event) => {

@@ -4,8 +4,8 @@ import { columns } from "./chart.js";
 import { fill, h, segmented, select } from "./dom.js";
 import { ago, count, cpuTime, dateTime, duration, millis, named, percent,
 	wallOnly } from "./format.js";
-import { anchor, button, choices, failure, notice, number, para, RANGES, renewed, SAMPLES,
-	table } from "./parts.js";
+import { anchor, button, choices, failure, notice, number, para, RANGES, renewed,
+	routeLink, SAMPLES, table } from "./parts.js";
 import { go, link, note } from "./route.js";
 
 const DRAWN = 7; // routes with a colour of their own
@@ -90,7 +90,8 @@ export class View {
 		fill(this.body, wall && para("A route whose profiles measure no CPU time has its wall time, ",
 			"which includes waiting; the chart is of CPU time."),
 			total > 0 && [chart, !this.params.from && h("p.muted", "The chart shows the last ",
-				duration(drawn.times.length * cost.step_ns), ", the table all since the start.")],
+				duration(drawn.times.length * cost.step_ns), ", the table all since the start, or since a reload that "
+					+ "changed this extension.")],
 			this.table(cost.routes, total));
 		if (total > 0) {
 			columns(chart, { label: "CPU time by route", words: duration, ...drawn },
@@ -152,9 +153,7 @@ export class View {
 		const share = each.cpu_ns / total;
 		const none = wallOnly(each);
 		return [[h("i.dotted", { style: { background: tone } }),
-			anchor(link("flame", { service: each.service,
-			name: each.span_name, from: this.params.from }),
-				`${named(each.service)} ${named(each.span_name)}`)],
+			routeLink(each, this.params.from, `${named(each.service)} ${named(each.span_name)}`)],
 		number(cpuTime(each)), each.cpu_ns ? number(percent(share), share, "cpu") : number("–"),
 		number(each.spans ? cpuTime({ ...each, cpu_ns: each.cpu_ns / each.spans,
 			wall_ns: each.wall_ns / each.spans }).replace("wall time only: ", "wall ") : "–"),

@@ -146,7 +146,7 @@ export class FlamePanel {
 		fill(line, !known ? "Nothing of a service of this name has arrived. "
 			: other ? ["Samples of its spans came under another name, ",
 				anchor(link("flame", { service: other }), other), ". "]
-				: known.has_profiles ? `Its profiles have no sample ${name ? "of this route" : "yet"}. `
+				: known.has_profiles ? `Its profiles have no sample ${name !== undefined ? "of this route" : "yet"}. `
 					: "No profile of it has arrived; they come 10 to 60 s after the spans. ",
 		anchor(link("why"), "Why"));
 	}

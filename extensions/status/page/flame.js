@@ -2,8 +2,9 @@
 import { get } from "./api.js";
 import { fill, h, select } from "./dom.js";
 import { FlamePanel } from "./flame-panel.js";
-import { count, cpuTime, named, waits, wallOnly } from "./format.js";
-import { anchor, button, choices, failure, muted, notice, para, RANGES, renewed, who } from "./parts.js";
+import { cpuTime, named, plural, waits, wallOnly } from "./format.js";
+import { anchor, button, choices, failure, muted, notice, para, RANGES, renewed, routeLink,
+	sumOf, who } from "./parts.js";
 import { go, link, note } from "./route.js";
 
 const WALL = "wall:wall:nanoseconds:wall:nanoseconds";
@@ -12,7 +13,7 @@ const SOURCE = ["span", "trace", "service", "name", "from", "to"];
 export const title = ({ params }) => {
 	if (params.span) return `Flame graph of span ${params.span}`;
 	if (params.trace) return `Flame graph of trace ${params.trace}`;
-	return params.service ? `Flame graph of ${params.name ?? params.service}` : "Flame graphs";
+	return params.service ? `Flame graph of ${named(params.name ?? params.service)}` : "Flame graphs";
 };
 
 function split(params) {
@@ -53,7 +54,7 @@ export class View {
 			const known = await get(`/api/spans/${span}`, { service }, this.scope.signal);
 			const signal = this.scope.signal;
 			if (known.decision === "waiting") setTimeout(() => signal.aborted || this.spanHead(), 2000);
-			if (!known.name) return;
+			if (known.name === null) return;
 			fill(this.head, h("h1", who(known.service, known.name)),
 			h("p.crumbs",
 				known.trace_id && anchor(link("trace", { span }, known.trace_id), "its trace"),
@@ -109,17 +110,18 @@ export class View {
 	}
 
 	form(routes) {
-		const { service, name = "", from = "" } = this.source;
+		const { service, name, from = "" } = this.source;
 		const services = choices(service === undefined ? [["", "choose one"]] : [],
 			[...routes.map((each) => each.service), ...this.profiled], service);
-		const names = routes.filter((each) => each.service === service).map((each) => each.span_name);
-		if (name && !names.includes(name)) names.push(name);
+		const names = routes.filter((each) => each.service === service && !sumOf(each)).map((each) => each.span_name);
+		if (name !== undefined && !names.includes(name)) names.push(name);
 		const open = (changes) => go(link("flame", { service, name, from, ...changes }));
 		fill(this.head, h("h1", "Flame graphs"), routes.length + services.length > 1 && h("div.filters",
-			select("Service", services, service ?? "", (value) => open({ service: value, name: "" })),
+			select("Service", services, service ?? "", (value) => open({ service: value, name: undefined })),
 			service !== undefined
-				&& select("Route", [["", "all routes"], ...names.map((each) => [each, named(each)])],
-				name, (value) => open({ name: value })),
+				&& select("Route", [["", "all routes"], ...names.map((each) => [`=${each}`, named(each)])],
+				name === undefined ? "" : `=${name}`,
+				(value) => open({ name: value ? value.slice(1) : undefined })),
 			service !== undefined && select("Time", RANGES, from, (value) => open({ from: value })),
 			service !== undefined && button("Refresh", () => this.update(
 				{ view: "flame", id: "", params: { ...this.source, ...this.panel.state } }))),
@@ -128,7 +130,7 @@ export class View {
 
 	/* Without a source, offers the costliest routes. */
 	choices(host, routes) {
-		const busy = routes.filter((each) => each.samples > 0).slice(0, 30);
+		const busy = routes.filter((each) => each.samples || each.cpu_ns).slice(0, 30);
 		if (busy.length === 0) {
 			fill(host, notice("", "No profile samples yet",
 				para("A flame graph needs profiles whose samples carry span ids, every 10 to 60 s."),
@@ -137,9 +139,9 @@ export class View {
 		}
 		const most = busy[0].cpu_ns || 1;
 		fill(host, h("h2", "Where the CPU time goes"), h("ul.cards", busy.map((each) => h("li", {},
-			h("a.card", { href: link("flame", { service: each.service, name: each.span_name }) },
-				who(each.service, each.span_name),
+			routeLink(each, "", [who(each.service, each.span_name),
 				h("span.number.measure.cpu", { style: { "--part": each.cpu_ns / most },
-					text: `${cpuTime(each, " CPU")}, ${count(each.samples)} samples` }))))));
+					text: cpuTime(each, " CPU") + (each.samples ? `, ${plural(each.samples, "sample")}` : "") })],
+			{ class: "card" })))));
 	}
 }

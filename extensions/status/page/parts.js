@@ -1,6 +1,7 @@
 /* Parts that several views share. */
 import { h } from "./dom.js";
 import { hue, named, waits } from "./format.js";
+import { link } from "./route.js";
 
 /** Time ranges that end now: `from` of the API, and a label. */
 export const RANGES = [["", "All"], ["-5m", "5 min"], ["-15m", "15 min"], ["-60m", "1 h"]];
@@ -22,7 +23,23 @@ export const swatch = (service) => h("i.swatch", { style: { "--hue": hue(service
 /** The service and name of a span, with the service's colour. */
 export function who(service, name) {
 	return [swatch(service), h("span.service", named(service, "no service")), " ",
-		h("span.name", named(name))];
+		name !== null && h("span.name", named(name))];
+}
+
+const SUMS = { others: "Routes that there was no room for, together.",
+	no_span: "Samples that name no span that has passed here: work outside of spans or in threads of "
+		+ "their own, and spans that were not sampled." };
+
+/** What a row of /api/cost is that is no route. */
+export const sumOf = ({ kind, span_name: name }) => SUMS[kind ?? (name === "(others)" && "others")];
+
+/** A row of /api/cost, as a link to its flame graph; a row that is no route, to that of its service. */
+export function routeLink(row, from, content, props) {
+	const { service, span_name: name } = row;
+	const sum = sumOf(row);
+	if (sum && service === "(others)") return h("span", { title: sum, ...props }, content);
+	return h("a", { href: link("flame", { service, name: sum ? undefined : name, from }),
+		title: sum && `${sum} The link is to all of the service.`, ...props }, content);
 }
 
 /** The choices of a select: a first one, and names in order, with the chosen one. */

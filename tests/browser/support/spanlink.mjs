@@ -2,7 +2,7 @@
 // A spanlink of the tests' own, with a status page, on ports that were free a moment ago.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
@@ -98,6 +98,14 @@ service:
     if (this.process.exitCode !== null || this.process.signalCode) return;
     this.process.kill("SIGKILL");
     await once(this.process, "exit");
+  }
+
+  /** Replaces a text of the configuration and has it read again. */
+  async reload(from, to) {
+    writeFileSync(this.config, readFileSync(this.config, "utf8").replace(from, to));
+    const said = this.log.length;
+    this.process.kill("SIGHUP");
+    await until(() => this.log.slice(said).includes("reloaded"), "the reload");
   }
 
   async remove() {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spans as OTLP JSON and profiles as pprof, as an application would send them.
 import { gzipSync } from "node:zlib";
+import { until } from "./spanlink.mjs";
 
 export const NS = 1_000_000_000n;
+export const MS = 1_000_000n;
 export const now = () => BigInt(Date.now()) * 1_000_000n;
 
 let last = 0x5eed;
@@ -101,4 +103,29 @@ export async function sendProfile(spanlink, service, samples, start, end, kind =
     format: "pprof", spyName: "test" });
   await taken(await fetch(`${spanlink.pyroscope}/ingest?${query}`, { method: "POST",
     body: pprof(samples, start, end, kind) }));
+}
+
+/** Roots of a service, so many, the newest first. */
+export async function sendRoots(spanlink, service, names) {
+  const end = now();
+  const spans = names.map((name, i) => {
+    const start = end - BigInt(i + 1) * MS;
+    return span({ trace: id(32), name, start, end: start + BigInt(i % 50 + 1) * MS });
+  });
+  for (let i = 0; i < spans.length; i += 1000) {
+    await sendSpans(spanlink, service, spans.slice(i, i + 1000));
+  }
+  return spans;
+}
+
+/** A span whose samples have come. Resolves when it is linked. */
+export async function sendLinked(spanlink, service, name, samples) {
+  const end = now();
+  const root = span({ trace: id(32), name, start: end - MS, end });
+  await sendProfile(spanlink, service, samples.map((each) => ({ ...each, span: root.spanId })),
+    end - 10n * NS, end);
+  await sendSpans(spanlink, service, [root]);
+  await until(async () => (await spanlink.api(`/api/spans/${root.spanId}`)).decision === "linked",
+    "the link of the span");
+  return root;
 }
