@@ -3,7 +3,8 @@
 #   cmake -DFOLDER=... -DOUT=... -P embed.cmake
 # The order is that of the names and nothing else goes in, so that equal files make equal bytes.
 # Lines lose their indentation by tabs, and comments that begin a line go: a sixth of the page. So do
-# spaces after a sign in CSS, where nothing depends on them.
+# spaces and ends of lines beside a sign in CSS, where nothing depends on them, and spaces around
+# signs of JavaScript that no text contains.
 file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/*)
 list(SORT files)
 set(types_html "text/html; charset=utf-8")
@@ -30,6 +31,12 @@ foreach(name ${files})
         string(REPLACE "${sign} " "${sign}" text "${text}")
       endforeach()
       string(REPLACE " {" "{" text "${text}")
+      string(REPLACE " }" "}" text "${text}")
+      string(REGEX REPLACE "([,;{}])\n\t*" "\\1" text "${text}")
+    else()
+      foreach(sign "=>" "===" "!==" "&&" "||" "??")
+        string(REPLACE " ${sign} " "${sign}" text "${text}")
+      endforeach()
     endif()
     string(HEX "${text}" hex)
   endif()

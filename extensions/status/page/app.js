@@ -9,7 +9,8 @@ const MODULES = { traces: "./traces.js", trace: "./trace.js", flame: "./flame.js
 	cost: "./cost.js", pipeline: "./pipeline.js" };
 
 const main = document.getElementById("main");
-let shown = null; // {name, id, view, scope}
+/* {name, id, view, scope} */
+let shown = null;
 
 function mark(name) {
 	const of = name === "trace" ? "traces" : name;

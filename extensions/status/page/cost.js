@@ -8,11 +8,13 @@ import { anchor, button, choices, failure, notice, number, para, RANGES, renewed
 	routeLink, SAMPLES, table } from "./parts.js";
 import { go, link, note } from "./route.js";
 
-const DRAWN = 7; // routes with a colour of their own
+/* routes with a colour of their own */
+const DRAWN = 7;
 const SHOWN = 100;
 const PER_REQUEST = "CPU time by all spans of the route that passed, linked or not: a span in which no "
 	+ "sample was taken counts as one that took none. Sampling makes it exact only for many spans.";
-const COLUMNS = 24; // of the chart, at least
+/* of the chart, at least */
+const COLUMNS = 24;
 
 export const title = () => "Cost by route";
 

@@ -5,9 +5,12 @@
 import { fill, h, onResize } from "./dom.js";
 import { hue, inUnit, percent } from "./format.js";
 
-const BUTTONS = 250; // besides the one in focus
-const LEAST = 8; // least width of a button, pixels
-const LABEL = 28; // least width of a frame with a label
+/* besides the one in focus */
+const BUTTONS = 250;
+/* least width of a button, pixels */
+const LEAST = 8;
+/* least width of a frame with a label */
+const LABEL = 28;
 const TONES = [8, 16, 24, 32, 40, 48, 20, 36, 198, 168, 256, 96];
 
 /* Frames of a module have the same colour. */
@@ -113,7 +116,8 @@ export class FlameCanvas {
 			keep(node, (tree.x[node] - tree.x[zoom]) * scale,
 				node === zoom ? width : tree.total[node] * scale);
 			for (let child = tree.first[node]; child >= 0; child = tree.next[child]) {
-				if (tree.total[child] * scale < 0.7) break; // the rest are smaller
+				/* the rest are smaller */
+				if (tree.total[child] * scale < 0.7) break;
 				stack.push(child);
 			}
 		}

@@ -5,7 +5,8 @@
 import { get } from "./api.js";
 import { compare, fromAnswer, functions, sandwich, search } from "./flame-layout.js";
 
-let shown = null; // {tree, names}
+/* {tree, names} */
+let shown = null;
 let newest = 0;
 
 /** The server computes one large graph at a time, and responds with 503 meanwhile. */

@@ -6,7 +6,8 @@ import { bytes, count, duration, plural, problems, rate } from "./format.js";
 import { anchor, code, failure, muted, number, para, table, troubles } from "./parts.js";
 
 const EVERY = 1000;
-const KEPT = 60; // rates in a sparkline
+/* rates in a sparkline */
+const KEPT = 60;
 const SIGNALS = { traces: "--series-1", profiles: "--series-3", metrics: "--series-4",
 	logs: "--series-2" };
 const ITEMS = { traces: "spans", profiles: "profile_samples", metrics: "metric_points",

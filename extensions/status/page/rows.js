@@ -1,6 +1,7 @@
 /* A long list of rows of equal height, of which only those near the viewport exist. */
 
-const BEYOND = 12; // rows above and below the viewport
+/* rows above and below the viewport */
+const BEYOND = 12;
 
 export class Rows {
 	/**

@@ -23,7 +23,8 @@ function queries(params, services) {
 	const base = { service: params.service, linked: params.linked, min_duration: params.min_duration,
 		min_cpu: params.min_cpu, sort: params.sort };
 	const free = [];
-	let prefix = null; // of a trace id, or a word
+	/* of a trace id, or a word */
+	let prefix = null;
 	for (const part of (params.q ?? "").trim().split(/\s+/).filter(Boolean)) {
 		const id = /^(?:00-)?([0-9a-f]{32})(?:-[0-9a-f]{16}-[0-9a-f]{2})?$/i.exec(part);
 		if (id) base.trace_id = id[1].toLowerCase();

@@ -11,7 +11,8 @@ import { firstSteps, waitingSteps } from "./start.js";
 
 export const title = ({ params }) => (params.id ? `Why: span ${params.id}` : "Why");
 
-const COLUMNS = 24; // of a chart, at least
+/* of a chart, at least */
+const COLUMNS = 24;
 
 const HEADINGS = { linked: "It has a flame graph", not_linked: "It has no flame graph",
 	as_came: "It was forwarded unchanged", waiting: "It waits for its samples",
