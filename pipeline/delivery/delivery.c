@@ -37,7 +37,8 @@ const struct key queue_keys[] = {
     KEY_CHOICE(struct queue_settings, on_full, "on_full", "refuse", on_full_words,
                "a full queue tells clients to retry, or drops its oldest request"),
     KEY_BOOL(struct queue_settings, block_on_overflow, "block_on_overflow", "false",
-             "accepted; a full queue never blocks, clients are told to retry"),
+             "a request that finds the queue full waits up to 5s for room before its client is "
+             "told to retry"),
     KEY_BOOL(struct queue_settings, wait_for_result, "wait_for_result", "false",
              "clients wait for the backend's answer"),
     KEY_CHOICE(struct queue_settings, sizer, "sizer", "requests", queue_sizers,

@@ -381,6 +381,6 @@ uint64_t queue_items(const struct queue *queue)
 void queue_explain(const struct queue *queue, struct bytes *out)
 {
     bool requests = queue->sizer == QUEUE_REQUESTS;
-    bytes_printf(out, "%zu of %zu %s, %zu %sin flight\n", queue_used(queue), queue->size,
+    bytes_printf(out, "%zu of %zu %s, %zu %sin flight", queue_used(queue), queue->size,
                  queue_sizers[queue->sizer], queue->active, requests ? "" : "requests ");
 }

@@ -140,7 +140,7 @@ uint64_t queue_oldest(const struct queue *queue);
 /* Items of the elements that are not in flight. */
 uint64_t queue_items(const struct queue *queue);
 
-/* Appends "3 of 1000 requests, 1 in flight" and a newline. */
+/* Appends "3 of 1000 requests, 1 in flight". */
 void queue_explain(const struct queue *queue, struct bytes *out);
 
 static inline size_t queue_used(const struct queue *queue)

@@ -188,6 +188,14 @@ static void run_job(struct sender *sender, struct job *job)
     }
 }
 
+/* Under the lock, which it releases meanwhile. */
+static void serve_unlocked(struct sender *sender)
+{
+    pthread_mutex_unlock(&sender->lock);
+    sender->serve(sender->serve_ctx, sender);
+    pthread_mutex_lock(&sender->lock);
+}
+
 static void *worker_loop(void *ctx)
 {
     struct sender *sender = ctx;
@@ -199,6 +207,8 @@ static void *worker_loop(void *ctx)
     while (!sender->closing) {
         if (job_begin(&job, &sender->jobs, &sender->queue, most)) {
             run_job(sender, &job);
+            if (sender->waiting)
+                serve_unlocked(sender);
             continue;
         }
         wakeups_sleep(&sender->wakeups);
@@ -287,8 +297,12 @@ static uint64_t wake_parked(void *ctx, uint64_t mono_ns)
     struct queue_element *displaced = queue_gathered(sender, false, &due);
     uint64_t next = queue_wake(&sender->queue, mono_ns);
     wake_workers(sender);
+    if (sender->waiting)
+        serve_unlocked(sender);
     pthread_mutex_unlock(&sender->lock);
     give_up_displaced(sender, displaced);
+    uint64_t ends = sender_wait_ends(sender, mono_ns);
+    next = ends < next ? ends : next;
     return due < next ? due : next;
 }
 
@@ -306,14 +320,28 @@ bool sender_reserve(struct sender *sender, size_t places)
 {
     pthread_mutex_lock(&sender->lock);
     bool reserved = queue_reserve(&sender->queue, places);
+    if (sender->waiting)
+        sender_keep_places(sender, places, reserved);
     pthread_mutex_unlock(&sender->lock);
     return reserved;
 }
 
+bool sender_reserve_last(struct sender *sender, size_t places)
+{
+    pthread_mutex_lock(&sender->lock);
+    bool reserved = !sender->waiting && queue_reserve(&sender->queue, places);
+    pthread_mutex_unlock(&sender->lock);
+    return reserved;
+}
+
+/* The caller may hold locks, so that the ticker serves those that wait. */
 void sender_release(struct sender *sender, size_t places)
 {
     pthread_mutex_lock(&sender->lock);
-    queue_release(&sender->queue, places);
+    struct queue *queue = &sender->queue;
+    queue_release(queue, places);
+    if (sender->waiting && queue_used(queue) + queue->reserved < queue->size)
+        ticker_at(sender->ticker, &sender->entry, 0);
     pthread_mutex_unlock(&sender->lock);
 }
 
@@ -389,6 +417,8 @@ void sender_hasten(struct sender *sender)
     struct queue_element *displaced = queue_gathered(sender, true, &next);
     queue_wake(&sender->queue, TIME_NEVER);
     wake_workers(sender);
+    if (sender->waiting)
+        serve_unlocked(sender);
     pthread_mutex_unlock(&sender->lock);
     give_up_displaced(sender, displaced);
 }

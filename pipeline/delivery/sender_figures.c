@@ -54,6 +54,9 @@ void sender_explain(struct sender *sender, struct bytes *out)
     pthread_mutex_lock(&sender->lock);
     bytes_printf(out, "%s: queue holds ", sender->dispatcher.losses.id);
     queue_explain(&sender->queue, out);
+    if (sender->waiting)
+        bytes_printf(out, ", %zu wait for room", sender->waiting);
+    bytes_printf(out, "\n");
     pthread_mutex_unlock(&sender->lock);
 }
 

@@ -25,6 +25,15 @@ bool gate_enter(struct gate *gate, const enum gate_mode *mode)
     return entered;
 }
 
+bool gate_try_enter(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    bool entered = !gate->closed;
+    gate->inside += entered;
+    pthread_mutex_unlock(&gate->lock);
+    return entered;
+}
+
 void gate_leave(struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);

@@ -32,6 +32,9 @@ void gate_release(struct gate *gate);
 bool gate_enter(struct gate *gate, const enum gate_mode *mode);
 void gate_leave(struct gate *gate);
 
+/* Enters without waiting. False: the gate is closed. Also from inside. */
+bool gate_try_enter(struct gate *gate);
+
 /* Lets no thread in any more; returns when the last one has left. One thread at a time. */
 void gate_close(struct gate *gate);
 void gate_open(struct gate *gate);

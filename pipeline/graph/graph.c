@@ -87,8 +87,11 @@ static bool add_queue(struct intake *intake, struct sender *sender, bool taken_o
         realloc(intake->queues, (intake->queue_count + 1) * sizeof *queues);
     if (!queues)
         return false;
+    size_t at = intake->queue_count++;
     intake->queues = queues;
-    queues[intake->queue_count++] = (struct intake_queue){sender, 1};
+    for (; at && sender_blocks(queues[at - 1].sender) && !sender_blocks(sender); at--)
+        queues[at] = queues[at - 1];
+    queues[at] = (struct intake_queue){sender, 1};
     intake->waits |= sender_waits(sender) && !taken_over;
     intake->encodings |= sender_takes(sender);
     return true;

@@ -51,7 +51,7 @@ struct intake {
     enum gate_mode mode;
     struct outlet **heads; /* one per pipeline */
     size_t head_count;
-    struct intake_queue *queues;
+    struct intake_queue *queues; /* those in which requests wait for room come last */
     size_t queue_count;
     bool waits; /* a downstream exporter has no queue (or wait_for_result), so clients wait for its
                    answer, unless a processor takes the data over on the way */

@@ -5,6 +5,7 @@
 #include "lib/base/refusal.h"
 #include "pipeline/graph/intake_run.h"
 #include "pipeline/graph/journaling.h"
+#include "pipeline/graph/overflow.h"
 
 #include <stdlib.h>
 
@@ -20,15 +21,18 @@ static size_t places_in(const struct intake_queue *queue, const struct batch *ba
     return queue->pipelines * sender_places(queue->sender, batch);
 }
 
-static void release(struct intake *intake, const struct batch *batch, size_t count)
+/* Releases the places in the first queues, and in that of one more sender (NULL: none). */
+static void release(struct intake *intake, const struct batch *batch, size_t count,
+                    const struct sender *more)
 {
-    for (size_t i = 0; i < count; i++)
-        sender_release(intake->queues[i].sender, places_in(&intake->queues[i], batch));
+    for (size_t i = 0; i < intake->queue_count; i++)
+        if (i < count || intake->queues[i].sender == more)
+            sender_release(intake->queues[i].sender, places_in(&intake->queues[i], batch));
 }
 
 void intake_release(struct intake *intake, const struct batch *batch)
 {
-    release(intake, batch, intake->queue_count);
+    release(intake, batch, intake->queue_count, NULL);
     budget_end_work(intake->budget, batch_work(batch));
 }
 
@@ -51,11 +55,12 @@ static void count_no_memory(const struct intake *intake, const struct batch *bat
                 meter_add(at->processor->meter, METER_REFUSED, batch->signal, batch_counted(batch));
 }
 
-/* Counts a request for which a queue has no room at the memory limiters before all other
- * processors, as if it had passed them. What the others would have made of it is not known. */
-static void count_full(const struct intake *intake, const struct batch *batch)
+/* As if it had passed the memory limiters that come before all other processors. What the others
+ * would have made of it is not known. */
+void intake_count_full(struct intake *intake, struct sender *sender, const struct batch *batch)
 {
     uint64_t items = batch_counted(batch);
+    sender_count_full(sender, batch);
     for (size_t i = 0; i < intake->head_count; i++)
         for (const struct outlet *at = intake->heads[i];
              at && at->processor && at->processor->component->memory_limit; at = at->next) {
@@ -64,30 +69,60 @@ static void count_full(const struct intake *intake, const struct batch *batch)
         }
 }
 
-static struct outcome outcome_full(const struct intake *intake, struct sender *sender,
-                                   const struct batch *batch, const char *why)
+struct outcome intake_outcome_full(const struct sender *sender)
 {
-    sender_count_full(sender, batch);
-    count_full(intake, batch);
-    return outcome_of(VERDICT_RETRY, CAUSE_FULL, "sending queue of %s %s", sender_id(sender), why);
+    return outcome_of(VERDICT_RETRY, CAUSE_FULL, "sending queue of %s is full", sender_id(sender));
+}
+
+static enum sender_turn claim_one(const struct intake_queue *queue, const struct batch *batch,
+                                  struct intake_claim *claim)
+{
+    size_t places = places_in(queue, batch);
+    bool reserved;
+    if (queue->sender == claim->held)
+        return SENDER_RESERVED;
+    if (claim->waiter) {
+        claim->waiter->places = places;
+        return sender_wait(queue->sender, claim->waiter);
+    }
+    reserved = claim->first ? sender_reserve(queue->sender, places)
+                            : sender_reserve_last(queue->sender, places);
+    return reserved ? SENDER_RESERVED : SENDER_FULL;
 }
 
 /* The processors may copy what they edit, so memory for that is reserved with the request. */
-struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
+static struct outcome claim_all(struct intake *intake, const struct batch *batch,
+                                struct intake_claim *claim)
 {
-    size_t work = batch_work(batch);
+    size_t work = batch_work(batch), i = 0;
+    enum sender_turn turn = SENDER_RESERVED;
     if (!budget_begin_work(intake->budget, work)) {
+        release(intake, batch, 0, claim->held);
         count_no_memory(intake, batch);
         return outcome_no_memory();
     }
-    for (size_t i = 0; i < intake->queue_count; i++)
-        if (!sender_reserve(intake->queues[i].sender, places_in(&intake->queues[i], batch))) {
-            release(intake, batch, i);
-            budget_end_work(intake->budget, work);
-            return outcome_full(intake, intake->queues[i].sender, batch, "is full");
-        }
-    budget_pledge(intake->budget, work);
-    return OUTCOME_OK;
+    while (i < intake->queue_count && turn == SENDER_RESERVED) {
+        turn = claim_one(&intake->queues[i], batch, claim);
+        i += turn == SENDER_RESERVED;
+    }
+    if (turn == SENDER_RESERVED) {
+        budget_pledge(intake->budget, work);
+        return OUTCOME_OK;
+    }
+    release(intake, batch, i, claim->held);
+    budget_end_work(intake->budget, work);
+    claim->full = intake->queues[i].sender;
+    claim->waits = turn == SENDER_WAITS;
+    return intake_outcome_full(claim->full);
+}
+
+struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
+{
+    struct intake_claim claim = {.first = true};
+    struct outcome outcome = claim_all(intake, batch, &claim);
+    if (claim.full)
+        intake_count_full(intake, claim.full, batch);
+    return outcome;
 }
 
 struct outcome intake_answer_of(const struct outcome *outcome)
@@ -168,34 +203,31 @@ static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_
     return true;
 }
 
-static struct outcome outcome_no_pipeline(void)
+struct outcome intake_no_pipeline(void)
 {
     return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "no pipeline uses this receiver any more");
 }
 
 /* A batch from a log, which would come again for ever, may be larger than the queue. */
-static struct outcome intake_begin(struct intake *intake, const struct batch *batch)
+struct outcome intake_begin(struct intake *intake, const struct batch *batch,
+                            struct intake_claim *claim)
 {
     if (!(intake->encodings & BATCH_BIT(batch->encoding)))
         return outcome_no_exporter(intake, batch);
-    for (size_t i = 0; i < intake->queue_count && !batch->lane; i++)
-        if (!sender_may_hold(intake->queues[i].sender, places_in(&intake->queues[i], batch)))
-            return outcome_full(intake, intake->queues[i].sender, batch,
-                                "is smaller than the request");
-    return intake_reserve(intake, batch);
+    for (size_t i = 0; i < intake->queue_count && !batch->lane; i++) {
+        struct sender *sender = intake->queues[i].sender;
+        if (sender_may_hold(sender, places_in(&intake->queues[i], batch)))
+            continue;
+        intake_count_full(intake, sender, batch);
+        return outcome_of(VERDICT_RETRY, CAUSE_FULL,
+                          "sending queue of %s is smaller than the request", sender_id(sender));
+    }
+    return claim_all(intake, batch, claim);
 }
 
-void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
+void intake_go_on(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
-    struct gate *gate = intake->gate;
-    bool inside = gate_enter(gate, &intake->mode);
-    struct outcome outcome = inside ? intake_begin(intake, batch) : outcome_no_pipeline();
-    if (outcome.verdict != VERDICT_OK) {
-        if (inside)
-            gate_leave(gate);
-        done(ctx, &outcome);
-        return;
-    }
+    struct outcome outcome;
     batch->admitted = true;
     if (!batch->recorded)
         batch->recorded = clock_wall(&clock_system);
@@ -212,7 +244,26 @@ void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *d
         outcome = intake_answer_of(&outcome);
     }
     intake_release(intake, batch);
-    gate_leave(gate);
+    gate_leave(intake->gate);
     if (!answered)
         done(ctx, &outcome);
+}
+
+void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
+{
+    struct gate *gate = intake->gate;
+    struct intake_claim claim = {.first = batch->lane};
+    bool inside = gate_enter(gate, &intake->mode);
+    struct outcome outcome = inside ? intake_begin(intake, batch, &claim) : intake_no_pipeline();
+    if (outcome.verdict == VERDICT_OK) {
+        intake_go_on(intake, batch, done, ctx);
+        return;
+    }
+    if (claim.full && overflow_begin(intake, batch, claim.full, done, ctx))
+        return;
+    if (claim.full)
+        intake_count_full(intake, claim.full, batch);
+    if (inside)
+        gate_leave(gate);
+    done(ctx, &outcome);
 }

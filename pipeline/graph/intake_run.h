@@ -1,13 +1,40 @@
 /* The steps of accepting a batch, for callers that do other work in between
- * (pipeline/graph/journaling.c). */
+ * (pipeline/graph/journaling.c) or later (pipeline/graph/overflow.c). */
 #ifndef PIPELINE_GRAPH_INTAKE_RUN_H
 #define PIPELINE_GRAPH_INTAKE_RUN_H
 
 #include "pipeline/graph/graph.h"
+#include "pipeline/intake.h"
 
-/* Reserves a place in every downstream queue and memory for work on the batch: all of it, or
- * nothing and the answer is RETRY. intake_release must be called with the same batch. Call both
- * only while inside the gate. */
+/* How a request asks for places. */
+struct intake_claim {
+    bool first;                   /* before requests that wait for room */
+    struct sender_waiter *waiter; /* with which it waits for room; NULL: it does not */
+    const struct sender *held;    /* has its places already; NULL: none */
+    /* The answer, if a queue has no room. */
+    struct sender *full;
+    bool waits; /* there, and another thread may have answered it by now */
+};
+
+/* Checks that an exporter takes the batch and that no queue is too small for it; reserves a place
+ * in every downstream queue and memory for work on it: all of it (OK), or nothing. intake_go_on
+ * must follow OK. If claim->full is set, the request waits, or its refusal has to be counted by
+ * intake_count_full. Only while inside the gate. */
+struct outcome intake_begin(struct intake *intake, const struct batch *batch,
+                            struct intake_claim *claim);
+void intake_count_full(struct intake *intake, struct sender *sender, const struct batch *batch);
+
+/* Takes a batch with reserved places through the pipelines, releases what was reserved, leaves the
+ * gate and answers: all of it now, or parts later on another thread. Any thread. */
+void intake_go_on(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx);
+
+/* The answers where the intake's mode is GATE_SHUT, and where a sender has no room. */
+struct outcome intake_no_pipeline(void);
+struct outcome intake_outcome_full(const struct sender *sender);
+
+/* Reserves the same as intake_begin for data that were accepted, before requests that wait for
+ * room; full queues are counted. intake_release must be called with the same batch. Call both only
+ * while inside the gate. */
 struct outcome intake_reserve(struct intake *intake, const struct batch *batch);
 void intake_release(struct intake *intake, const struct batch *batch);
 

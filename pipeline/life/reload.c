@@ -7,6 +7,7 @@
  */
 #include "pipeline/life/runtime.h"
 
+#include "pipeline/graph/overflow.h"
 #include "pipeline/life/plan.h"
 #include "pipeline/life/runtime_state.h"
 #include "pipeline/telemetry/logs.h"
@@ -309,12 +310,21 @@ static void swap_graphs(struct reload *reload)
     runtime->root = reload->root;
 }
 
+static void take_waiters(const struct graph *graph, struct sender_waiters *waiters)
+{
+    for (size_t i = 0; i < graph->instances.count; i++)
+        if (graph->instances.items[i]->sender)
+            sender_take_waiters(graph->instances.items[i]->sender, waiters);
+}
+
 static void put_in_force(struct reload *reload)
 {
     struct runtime *runtime = reload->runtime;
+    struct sender_waiters waiters = {0};
     gate_close(&runtime->gate);
     ticker_pause(runtime->ticker);
     pthread_mutex_lock(&runtime->lock);
+    take_waiters(&runtime->graph, &waiters);
     each_alone(&runtime->graph, NULL, COMPONENT_EXPORTER, take_all);
     runtime_close_processors(&runtime->graph, reload->next);
     each_alone(&runtime->graph, NULL, COMPONENT_EXPORTER, take_some);
@@ -330,6 +340,7 @@ static void put_in_force(struct reload *reload)
     pthread_mutex_unlock(&runtime->lock);
     ticker_resume(runtime->ticker);
     gate_open(&runtime->gate);
+    overflow_offer_again(&runtime->gate, &waiters);
 }
 
 /* Drops the intakes made for a graph that is not used. */

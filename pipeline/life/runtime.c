@@ -1,6 +1,7 @@
 #include "pipeline/life/runtime.h"
 
 #include "lib/base/log.h"
+#include "pipeline/graph/overflow.h"
 #include "pipeline/life/explained.h"
 #include "pipeline/life/plan.h"
 #include "pipeline/life/runtime_state.h"
@@ -103,6 +104,7 @@ bool runtime_prepare(struct runtime *runtime, struct graph *graph)
         instance->sender = sender_new(instance->component, instance->self, &instance->env);
         if (!instance->sender)
             return false;
+        sender_on_room(instance->sender, overflow_serve, &runtime->gate);
     }
     graph_set_metadata(graph);
     bool wired = graph_wire(graph, &runtime->budget, &runtime->gate);

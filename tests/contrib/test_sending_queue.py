@@ -1,5 +1,6 @@
 """sending_queue: what clients and a backend get, beside the Collector's exporter."""
 import collections
+import concurrent.futures
 import contextlib
 import gzip
 import http.server
@@ -12,8 +13,10 @@ import threading
 import time
 import urllib.request
 
+import grpc
 import pytest
 import yaml
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 
 import sides
 
@@ -308,28 +311,73 @@ def test_sizes_of_batches_are_counted_as_in_the_collector(tmp_path):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_block_on_overflow_loses_nothing(side, tmp_path):
-    """The Collector's clients wait, spanlink's are told to retry."""
+    """Clients wait until there is room; none is told to retry."""
     backend = Blocked()
     queue = {"sizer": "items", "queue_size": 10, "block_on_overflow": True}
-    refused = []
+    statuses = []
 
     def send(port, number):
-        while (status := sides.post(port, "traces", request_of(names(4, f"r{number}s")))) != 200:
-            refused.append(status)
-            time.sleep(0.02)
+        statuses.append(sides.post(port, "traces", request_of(names(4, f"r{number}s"))))
 
-    with with_queue(side, tmp_path, backend, queue) as (port, _page):
+    with with_queue(side, tmp_path, backend, queue) as (port, page):
         clients = [threading.Thread(target=send, args=(port, number)) for number in range(6)]
         for client in clients:
             client.start()
-        if side == "spanlink":
-            wait_for(lambda: refused, "never full")
+        wait_for(lambda: len(statuses) == 2, "never full")
+        assert metrics_of(page)["otelcol_exporter_queue_size"] == 8
         backend.go.set()
         for client in clients:
             client.join(60)
-    assert set(refused) <= {503}
+        assert metrics_of(page)["otelcol_receiver_refused_spans"] == 0
+    assert statuses == 6 * [200]
     assert backend.names() == collections.Counter(
         name for number in range(6) for name in names(4, f"r{number}s"))
+
+
+EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+
+
+def send_grpc(port, count):
+    """The name of the code with which an export of spans ends, and its message."""
+    request = trace_service_pb2.ExportTraceServiceRequest()
+    spans = request.resource_spans.add().scope_spans.add().spans
+    for number in range(count):
+        spans.add(trace_id=number.to_bytes(16, "big"), span_id=b"12345678", name="late")
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        try:
+            channel.unary_unary(EXPORT)(request.SerializeToString(), timeout=30)
+            return "OK", ""
+        except grpc.RpcError as problem:
+            return problem.code().name, problem.details()
+
+
+def test_who_waits_too_long_is_told_to_retry(tmp_path):
+    """Over HTTP and gRPC. The Collector's clients wait until they give up."""
+    backend, port, grpc_port, page = Blocked(), *(sides.free_port() for _ in range(3))
+    made = settings(port, backend, None)
+    made["receivers"]["otlp"]["protocols"]["grpc"] = {"endpoint": f"127.0.0.1:{grpc_port}"}
+    made["exporters"]["otlp_http"]["sending_queue"] = {"queue_size": 1, "block_on_overflow": True}
+    made["extensions"] = {"zpages": {"endpoint": f"127.0.0.1:{page}"}}
+    made["service"]["extensions"] = ["zpages"]
+
+    def explained():
+        with urllib.request.urlopen(f"http://127.0.0.1:{page}/debug/explain", timeout=10) as told:
+            return told.read().decode()
+
+    with running("spanlink", made, tmp_path / "spanlink", port):
+        assert sides.post(port, "traces", request_of(names(3))) == 200
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            by_http = pool.submit(sides.post, port, "traces", request_of(names(4, "t")))
+            by_grpc = pool.submit(send_grpc, grpc_port, 5)
+            wait_for(lambda: "queue holds 1 of 1 requests, 1 in flight, 2 wait for room\n"
+                     in explained(), "none waits")
+            assert by_http.result() == 503
+            assert by_grpc.result() == ("UNAVAILABLE", "sending queue of otlp_http is full")
+        assert "wait for room" not in explained()
+        backend.go.set()
+    backend.server.shutdown()
+    backend.server.server_close()
+    assert backend.names() == collections.Counter(names(3))
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])

@@ -20,17 +20,22 @@ static struct given_runtime given;
 static char directory[64];
 
 /* A process that uses the directory. */
-static void begin(void)
+static void begin_with(const char *queue)
 {
     char yaml[1024];
     snprintf(yaml, sizeof yaml,
              "receivers: {source: }\n"
-             "exporters: {sink: {retry_on_failure: {enabled: false}}}\n"
+             "exporters: {sink: {retry_on_failure: {enabled: false}, sending_queue: {%s}}}\n"
              "extensions: {journal: {directory: '%s'}}\n"
              "service:\n  extensions: [journal]\n"
              "  pipelines: {traces: {receivers: [source], exporters: [sink]}}\n",
-             directory);
+             queue, directory);
     given_start(&given, yaml);
+}
+
+static void begin(void)
+{
+    begin_with("");
 }
 
 static void make_directory(void)
@@ -173,6 +178,35 @@ START_TEST(a_request_that_was_answered_is_through)
 }
 END_TEST
 
+START_TEST(a_request_that_waited_for_room_is_written)
+{
+    struct answer answer;
+    struct journal_figures figures;
+    make_directory();
+    begin_with("block_on_overflow: true, num_consumers: 1, queue_size: 1");
+    sink_gate(sink_at(0), true);
+    offer(3);
+    sink_wait_begun(sink_at(0), 1);
+    answer_init(&answer);
+    source_offer("source", some_spans(0, 4, &given.runtime->budget), &answer);
+    journal_figures(given.runtime->journal, &figures);
+    ck_assert_uint_eq(figures.live, 1);
+    ck_assert_uint_eq(answer.count, 0);
+    sink_at(0)->script = refuse;
+    fault = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "no");
+    sink_gate(sink_at(0), false);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+    sink_wait_count(sink_at(0), 2);
+    given_stop(&given);
+    sink_at(0)->script = NULL;
+    begin();
+    sink_wait_delivered(sink_at(0), 7);
+    given_stop(&given);
+    remove_directory();
+    ck_assert_uint_eq(sink_at(0)->delivered, 7);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -181,6 +215,7 @@ int main(void)
         what_was_delivered_does_not,
         what_comes_again_goes_the_way_of_its_receiver,
         a_request_that_was_answered_is_through,
+        a_request_that_waited_for_room_is_written,
         NULL,
     };
     return suite_run("journaling", tests);

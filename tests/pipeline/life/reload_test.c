@@ -397,6 +397,83 @@ START_TEST(a_client_that_waits_is_answered_by_the_exporter_that_took_the_place)
 }
 END_TEST
 
+#define BLOCKING "sending_queue: {block_on_overflow: true, num_consumers: 1, queue_size: 1}"
+
+/* A client waits for room in the queue of a backend that is stuck. */
+static void begin_full(const char *yaml, struct answer *answer)
+{
+    begin(yaml);
+    sink_gate(sink_at(0), true);
+    offer(1);
+    sink_wait_begun(sink_at(0), 1);
+    answer_init(answer);
+    source_offer_by(source_env("source"), some_spans(0, 2, &runtime->budget), answer);
+    ck_assert_uint_eq(answer->count, 0);
+}
+
+START_TEST(what_waits_for_room_goes_to_the_exporter_that_took_the_place)
+{
+    struct answer answer;
+    begin_full(ONE("", BLOCKING), &answer);
+    ck_assert_int_eq(reload(ONE("holder", "slot: 1")), RELOAD_DONE);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+    sink_wait_delivered(sink_at(1), 2);
+    sink_gate(sink_at(0), false);
+    sink_wait_delivered(sink_at(0), 1);
+    ck_assert_uint_eq(end(), 0);
+}
+END_TEST
+
+START_TEST(what_waits_for_room_goes_through_the_pipelines_that_exist_then)
+{
+    static const char before[] =
+        "receivers: {source: }\nexporters: {sink: {" BLOCKING "}, sink/2: {slot: 1}}\n"
+        "service: {pipelines: {traces: {receivers: [source], exporters: "
+        "[sink]}, metrics: {receivers: [source], exporters: [sink]}}}\n";
+    static const char then[] =
+        "receivers: {source: }\nexporters: {sink: {" BLOCKING "}, sink/2: {slot: 1}}\n"
+        "service: {pipelines: {traces: {receivers: [source], exporters: "
+        "[sink/2]}, metrics: {receivers: [source], exporters: [sink]}}}\n";
+    struct answer answer;
+    begin_full(before, &answer);
+    ck_assert_int_eq(reload(then), RELOAD_DONE);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+    sink_wait_delivered(sink_at(1), 2);
+    sink_gate(sink_at(0), false);
+    ck_assert_uint_eq(end(), 0);
+    ck_assert_uint_eq(sink_at(0)->delivered, 1);
+}
+END_TEST
+
+START_TEST(what_waits_for_room_may_wait_on_after_a_reload)
+{
+    struct answer answer;
+    begin_full(ONE("", BLOCKING), &answer);
+    ck_assert_int_eq(reload(ONE("holder", BLOCKING)), RELOAD_DONE);
+    ck_assert_uint_eq(answer.count, 0);
+    sink_gate(sink_at(0), false);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+    ck_assert_uint_eq(end(), 0);
+    ck_assert_uint_eq(sink_at(0)->delivered, 3);
+}
+END_TEST
+
+START_TEST(what_waits_for_room_is_to_be_sent_again_where_no_pipeline_is_left)
+{
+    struct answer answer;
+    begin_full(ONE("", BLOCKING), &answer);
+    ck_assert_int_eq(reload("receivers: {source: }\nexporters: {sink: }\n"
+                            "service: {pipelines: {logs: {receivers: [source], exporters: "
+                            "[sink]}}}\n"),
+                     RELOAD_DONE);
+    struct outcome outcome = answer_wait(&answer);
+    ck_assert_int_eq(outcome.verdict, VERDICT_RETRY);
+    ck_assert_str_eq(outcome.text, "no pipeline uses this receiver any more");
+    sink_gate(sink_at(0), false);
+    ck_assert_uint_eq(end(), 0);
+}
+END_TEST
+
 #define TWO                                                                                        \
     "receivers: {source: }\nexporters: {sink: , sink/2: {slot: 1, sending_queue: "                 \
     "{num_consumers: 1}}}\n"                                                                       \
@@ -611,15 +688,9 @@ static void *run_client(void *ctx)
     return NULL;
 }
 
-START_TEST(under_load_nothing_is_refused_lost_or_doubled)
+/* Clients send while the configuration changes between four versions. */
+static void reload_under_load(const char *const *versions)
 {
-    static const char *const versions[] = {
-        ONE("holder", "sending_queue: {queue_size: 1000000}"),
-        ONE("holder, holder/2", "slot: 1, sending_queue: {queue_size: 1000000}"),
-        ONE("holder/2", "slot: 2, sending_queue: {queue_size: 1000000}"),
-        "receivers: {source: }\nexporters: {sink/3: {slot: 3, sending_queue: {queue_size: "
-        "1000000}}}\nservice: {pipelines: {traces: {receivers: [source], exporters: [sink/3]}}}\n",
-    };
     struct client clients[CLIENTS] = {0};
     uint64_t accepted = 0, delivered = 0;
     begin(versions[0]);
@@ -641,6 +712,27 @@ START_TEST(under_load_nothing_is_refused_lost_or_doubled)
         delivered += sink_at(i)->delivered;
     ck_assert_uint_eq(delivered, accepted);
 }
+
+#define VERSIONS(queue)                                                                            \
+    {                                                                                              \
+        ONE("holder", queue), ONE("holder, holder/2", "slot: 1, " queue),                          \
+            ONE("holder/2", "slot: 2, " queue),                                                    \
+            "receivers: {source: }\nexporters: {sink/3: {slot: 3, " queue "}}\n"                   \
+            "service: {pipelines: {traces: {receivers: [source], exporters: [sink/3]}}}\n"         \
+    }
+
+START_TEST(under_load_nothing_is_refused_lost_or_doubled)
+{
+    static const char *const versions[] = VERSIONS("sending_queue: {queue_size: 1000000}");
+    reload_under_load(versions);
+}
+END_TEST
+
+START_TEST(under_load_those_that_wait_for_room_are_not_refused_lost_or_doubled)
+{
+    static const char *const versions[] = VERSIONS(BLOCKING);
+    reload_under_load(versions);
+}
 END_TEST
 
 int main(void)
@@ -659,6 +751,10 @@ int main(void)
         what_is_to_be_tried_again_goes_to_the_exporter_that_took_the_place,
         what_waits_for_a_retry_is_tried_at_once_by_the_new_exporter,
         a_client_that_waits_is_answered_by_the_exporter_that_took_the_place,
+        what_waits_for_room_goes_to_the_exporter_that_took_the_place,
+        what_waits_for_room_goes_through_the_pipelines_that_exist_then,
+        what_waits_for_room_may_wait_on_after_a_reload,
+        what_waits_for_room_is_to_be_sent_again_where_no_pipeline_is_left,
         a_removed_exporter_delivers_what_it_has,
         what_a_removed_exporter_cannot_deliver_in_time_is_counted_as_lost,
         reloads_find_the_exporter_of_an_earlier_one_still_at_work,
@@ -670,6 +766,7 @@ int main(void)
         a_receiver_whose_signals_change_opens_anew,
         what_cannot_change_at_run_time_asks_for_a_restart,
         under_load_nothing_is_refused_lost_or_doubled,
+        under_load_those_that_wait_for_room_are_not_refused_lost_or_doubled,
         NULL,
     };
     return suite_run("reload", tests);
