@@ -5,7 +5,8 @@ import subprocess
 
 from drive import free_port, pinned, stop, wait_for_port
 
-COLLECTOR_QUEUE = "{enabled: true, queue_size: 1000, block_on_overflow: true}"
+# Of spanlink and the Collector: a client waits while it is full.
+QUEUE = "{enabled: true, queue_size: 1000, block_on_overflow: true}"
 ROTEL_BATCH = ["--batch-max-size", "8192", "--batch-timeout", "200ms"]
 SPANLINK_LIMIT_MIB = 256
 
@@ -24,6 +25,7 @@ processors:
   {exporter}:
     endpoint: {target}
     compression: {compression}
+    sending_queue: {queue}
     {tls}
   pyroscope: {{endpoint: "http://127.0.0.1:{profile_sink}"}}
 {extensions}service:
@@ -121,7 +123,7 @@ class Subject:
         self.folder = bench.folder / f"{self.name}-{self.http_port}"
         self.folder.mkdir(parents=True)
         self.sink = bench.sink(grpc=self.grpc, stall=stall)
-        self.extra = extra
+        self.extra, self.stall = extra, stall
         self.process = None
 
     def argv(self):
@@ -172,10 +174,12 @@ class Subject:
 
 class Spanlink(Subject):
     """Its hold is shorter than the default, so that the wait for profiles of the new services,
-    which send none, ends before the rounds start."""
+    which send none, ends before the rounds start. Before a sink that stalls, clients do not wait
+    for room: its memory is measured under as many requests as they can send."""
 
     name = "spanlink"
-    settings = f"compression as the row says, memory_limiter of {SPANLINK_LIMIT_MIB} MiB, hold 2s"
+    settings = (f"compression as the row says, sending_queue {QUEUE}, memory_limiter of "
+                f"{SPANLINK_LIMIT_MIB} MiB, hold 2s")
 
     def argv(self):
         profile_sink = self.bench.profile_sink.port
@@ -183,7 +187,7 @@ class Spanlink(Subject):
             profiles=self.profile_port, profile_sink=profile_sink,
             limit=self.extra.get("limit_mib", SPANLINK_LIMIT_MIB), threads=self.extra.get("threads", 1),
             extensions=self.extra.get("extensions", ""),
-            used=self.extra.get("used", ""), **self.values())
+            used=self.extra.get("used", ""), queue="{}" if self.stall else QUEUE, **self.values())
         text = text.replace("  correlation:\n", "  correlation: {%s}\n" %
                             self.extra.get("correlation", "hold: 2s"))
         return [self.bench.programs["spanlink"], "--config", self.write("spanlink.yaml", text)]
@@ -191,7 +195,7 @@ class Spanlink(Subject):
 
 class Collector(Subject):
     name = "Collector"
-    settings = f"compression as the row says, sending_queue {COLLECTOR_QUEUE}"
+    settings = f"compression as the row says, sending_queue {QUEUE}"
     program = "collector"
 
     def environment(self):
@@ -199,7 +203,7 @@ class Collector(Subject):
 
     def argv(self):
         path = self.write("collector.yaml", COLLECTOR.format(
-            queue=COLLECTOR_QUEUE, **self.values()))
+            queue=QUEUE, **self.values()))
         return [self.bench.programs[self.program], "--config", path]
 
 

@@ -26,7 +26,7 @@ import time
 
 import drive
 import payloads
-from subjects import COLLECTOR_QUEUE, Subject
+from subjects import QUEUE, Subject
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tests" / "gateway"))
 import broker  # noqa: E402
@@ -45,7 +45,11 @@ READ = """kafka:
     group_id: {group}
     initial_offset: earliest
     traces: {{topics: [bench_spans]}}"""
-WRITTEN = "kafka: {{brokers: [{brokers}], traces: {{topic: {topic}}}, producer: {{required_acks: {all}}}}}"
+WRITTEN = """kafka:
+    brokers: [{brokers}]
+    traces: {{topic: {topic}}}
+    producer: {{required_acks: {all}}}
+    sending_queue: {queue}"""
 SENT = """otlp_http:
     endpoint: http://127.0.0.1:{sink}
     compression: none
@@ -95,7 +99,7 @@ class Node(Subject):
         own = self.name == "spanlink"
         names = {"http": self.http_port, "topic": self.topic, "group": self.group,
                  "brokers": self.bench.kafka.addresses[0], "all": "all" if own else -1,
-                 "sink": self.sink.port, "queue": "{}" if own else COLLECTOR_QUEUE}
+                 "sink": self.sink.port, "queue": QUEUE}
         made = {"otlp": OTLP, "kafka": READ}[self.receiver].format(**names)
         sent = {"otlp_http": SENT, "kafka": WRITTEN}[self.exporter].format(**names)
         template = GATEWAY if own and self.receiver == "kafka" else CONFIG
