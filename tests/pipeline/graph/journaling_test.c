@@ -47,7 +47,8 @@ static void make_directory(void)
 static void remove_directory(void)
 {
     DIR *list = opendir(directory);
-    for (struct dirent *file; list && (file = readdir(list));)
+    ck_assert_ptr_nonnull(list);
+    for (struct dirent *file; (file = readdir(list));)
         unlinkat(dirfd(list), file->d_name, 0);
     closedir(list);
     rmdir(directory);
