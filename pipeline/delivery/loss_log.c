@@ -217,6 +217,9 @@ struct loss_log_state loss_log_state(struct loss_log *log)
 void loss_log_inherit(struct loss_log *log, struct loss_log *from)
 {
     const struct loss_log_state state = loss_log_state(from);
+    pthread_mutex_lock(&from->lock);
+    uint64_t next_retry_ns = from->next_retry_ns;
+    pthread_mutex_unlock(&from->lock);
     pthread_mutex_lock(&log->lock);
     log->failing_since = state.failing_since;
     log->succeeded = state.succeeded;
@@ -224,7 +227,7 @@ void loss_log_inherit(struct loss_log *log, struct loss_log *from)
     log->drops = state.drops;
     memcpy(log->error, state.error, sizeof log->error);
     log->failing = from->failing;
-    log->next_retry_ns = from->next_retry_ns;
+    log->next_retry_ns = next_retry_ns;
     pthread_mutex_unlock(&log->lock);
 }
 
