@@ -240,6 +240,34 @@ START_TEST(a_request_waits_until_all_queues_have_room)
 }
 END_TEST
 
+START_TEST(a_request_gives_back_what_it_waited_for_if_another_queue_is_full_then)
+{
+    given_start(&given, TWO(QUEUE("1}"), QUEUE("1}")));
+    sink_gate(sink_at(1), true);
+    offer(0, 1);
+    sink_wait_begun(sink_at(1), 1);
+    sink_wait_delivered(sink_at(0), 1);
+    while (sender_pending(sender_of("sink")))
+        sched_yield();
+    offer(1, 2);
+    ck_assert_uint_eq(waiting("sink/2"), 1);
+    ck_assert(sender_reserve(sender_of("sink"), 1));
+    sink_gate(sink_at(1), false);
+    while (waiting("sink") == 0)
+        sched_yield();
+    while (!sender_reserve(sender_of("sink/2"), 1))
+        sched_yield();
+    sender_release(sender_of("sink/2"), 1);
+    ck_assert_uint_eq(count_of(1), 0);
+    sender_release(sender_of("sink"), 1);
+    given_advance(&given, 0);
+    ck_assert_int_eq(answer_of(1).verdict, VERDICT_OK);
+    ck_assert_uint_eq(given_stop(&given), 0);
+    ck_assert_uint_eq(sink_at(0)->delivered, 3);
+    ck_assert_uint_eq(sink_at(1)->delivered, 3);
+}
+END_TEST
+
 START_TEST(an_exporter_without_the_key_refuses_at_once)
 {
     start_full(TWO(QUEUE("1}"), "sending_queue: {num_consumers: 1, queue_size: 1}"), 2);
@@ -370,6 +398,7 @@ int main(void)
         a_stop_does_not_wait_for_room,
         a_request_that_waits_holds_no_place_in_other_queues,
         a_request_waits_until_all_queues_have_room,
+        a_request_gives_back_what_it_waited_for_if_another_queue_is_full_then,
         an_exporter_without_the_key_refuses_at_once,
         a_client_that_waits_for_room_then_waits_for_the_backend,
         without_memory_for_it_a_request_does_not_wait,
