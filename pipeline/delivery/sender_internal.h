@@ -5,7 +5,7 @@
 #include "pipeline/delivery/batching.h"
 #include "pipeline/delivery/dispatch.h"
 #include "pipeline/delivery/job.h"
-#include "pipeline/delivery/sender.h"
+#include "pipeline/delivery/sender_wait.h"
 #include "pipeline/delivery/wakeups.h"
 
 #include <pthread.h>

@@ -1,4 +1,6 @@
 /* Requests that wait for room in a full queue (sending_queue.block_on_overflow). */
+#include "pipeline/delivery/sender_wait.h"
+
 #include "pipeline/delivery/sender_internal.h"
 
 #define GATE_NS (10 * NS_PER_MS) /* how long a reload keeps the pipelines closed, about */

@@ -1,5 +1,7 @@
 #include "pipeline/graph/graph.h"
 
+#include "pipeline/delivery/sender_wait.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

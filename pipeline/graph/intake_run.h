@@ -3,6 +3,7 @@
 #ifndef PIPELINE_GRAPH_INTAKE_RUN_H
 #define PIPELINE_GRAPH_INTAKE_RUN_H
 
+#include "pipeline/delivery/sender_wait.h"
 #include "pipeline/graph/graph.h"
 #include "pipeline/intake.h"
 

@@ -8,6 +8,7 @@
 #ifndef PIPELINE_GRAPH_OVERFLOW_H
 #define PIPELINE_GRAPH_OVERFLOW_H
 
+#include "pipeline/delivery/sender_wait.h"
 #include "pipeline/graph/graph.h"
 #include "pipeline/intake.h"
 

@@ -35,7 +35,7 @@ bool origin_matches(const struct origin *a, const struct origin *b);
 enum held_flag {
     HELD_ROOT = 1,
     HELD_MARKED = 2, /* has the attribute, whatever its value */
-    HELD_CHILD = 4, /* waits for its parent; `named` is the parent's id */
+    HELD_CHILD = 4,  /* waits for its parent; `named` is the parent's id */
     HELD_INHERITED = 8,
     HELD_GONE = 16,     /* in a release list, or written */
     HELD_FORGOTTEN = 32 /* its samples may have arrived before it and been forgotten */

@@ -1,5 +1,5 @@
 /* Requests that wait for room in a full queue (pipeline/delivery/sender.h). */
-#include "pipeline/delivery/sender.h"
+#include "pipeline/delivery/sender_wait.h"
 
 #include "pipeline/delivery/delivery.h"
 #include "tests/support/fake_clock.h"
