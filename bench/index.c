@@ -71,7 +71,7 @@ static void fill(struct bench *bench, uint64_t count)
     uint32_t second = correlation_second(self, bench->clock.mono);
     for (uint64_t i = 0; i < count; i++)
         span_index_add(&self->index, service_scope(service),
-                       &(struct span_figures){spans_id(i * ROOT_EACH), 1, 10000000},
+                       &(struct span_figures){spans_id(i * ROOT_EACH), 1, false, 10000000},
                        KIND_PROCESS_CPU, second);
     if (self->index.table.evicted)
         stage_fail("the index was too small");

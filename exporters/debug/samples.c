@@ -59,7 +59,44 @@ static void add_sample(struct span_profiles *profiles, const struct pprof_stacks
     span_profiles_count(profiles, &stack);
 }
 
-void span_profiles_add(struct span_profiles *profiles, struct view service, struct view raw)
+/* Hashes of the CPU times of a request's profiles; a ring. */
+struct times_seen {
+    uint64_t hashes[256];
+    size_t count; /* ever */
+};
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+/* An OTLP request may contain a profiler's CPU times twice: as sample counts, which the server's
+ * rules convert to times, and as times. As in correlation, a profile repeats another if its window
+ * and the CPU times of its spans are the same. */
+static bool repeats_times(struct times_seen *seen, const struct pprof *pprof,
+                          const struct columns *columns)
+{
+    uint64_t hash = mix(view_hash(columns->service), (uint64_t)pprof->time_nanos), id;
+    hash = mix(mix(hash, (uint64_t)pprof->duration_nanos), pprof->sample_count);
+    struct proto_scan scan = pprof_samples(pprof);
+    struct pprof_sample sample;
+    if (columns->cpu < 0)
+        return false;
+    while (pprof_next_sample(pprof, &scan, &sample))
+        if (sample.span_id.data && span_id_parse(sample.span_id, &id))
+            hash = mix(mix(hash, id), time_at(&sample, columns->cpu, columns->cpu_unit));
+    size_t most = sizeof seen->hashes / sizeof *seen->hashes;
+    for (size_t i = 0; i < seen->count && i < most; i++)
+        if (seen->hashes[i] == hash)
+            return true;
+    seen->hashes[seen->count++ % most] = hash;
+    return false;
+}
+
+/* seen: of the request that it is of; NULL: none. */
+static void samples_add_pprof(struct span_profiles *profiles, struct view service, struct view raw,
+                              struct times_seen *seen)
 {
     struct arena arena;
     struct pprof pprof;
@@ -72,21 +109,19 @@ void span_profiles_add(struct span_profiles *profiles, struct view service, stru
         columns.cpu = pprof_time_column(&pprof, VIEW("cpu"), &columns.cpu_unit);
         columns.wall = pprof_time_column(&pprof, VIEW("wall"), &columns.wall_unit);
         struct proto_scan scan = pprof_samples(&pprof);
-        while (pprof_next_sample(&pprof, &scan, &sample))
+        bool repeats = seen && repeats_times(seen, &pprof, &columns);
+        while (!repeats && pprof_next_sample(&pprof, &scan, &sample))
             add_sample(profiles, &stacks, &columns, &sample);
     }
     arena_release(&arena);
 }
 
-/* ---- OTLP ---- */
-
-/* A request may contain a profiler's CPU times twice: as sample counts, which the server's rules
- * convert to times, and as times. */
-static bool is_repeated_time(struct view name, bool *times_seen)
+void span_profiles_add(struct span_profiles *profiles, struct view service, struct view raw)
 {
-    *times_seen |= view_eq(name, VIEW("process_cpu"));
-    return *times_seen && view_eq(name, VIEW("cpu"));
+    samples_add_pprof(profiles, service, raw, NULL);
 }
+
+/* ---- OTLP ---- */
 
 void span_profiles_add_otlp(struct span_profiles *profiles, struct view request)
 {
@@ -96,15 +131,14 @@ void span_profiles_add_otlp(struct span_profiles *profiles, struct view request)
     struct arena arena;
     struct bytes pprof;
     const char *reason;
-    bool times_seen = false;
+    struct times_seen seen = {.count = 0};
     arena_init(&arena, INDEX_CAP);
     bytes_init(&pprof, INDEX_CAP, NULL);
     bool good = profiles_to_pprof_begin(&conversion, request, &policy, &arena, &reason);
     while (good) {
         if (profiles_to_pprof_next(&conversion, &part, &pprof, &reason)) {
-            if (!is_repeated_time(series_get(part.series, VIEW("__name__")), &times_seen))
-                span_profiles_add(profiles, series_get(part.series, VIEW("service_name")),
-                                  bytes_view(&pprof));
+            samples_add_pprof(profiles, series_get(part.series, VIEW("service_name")),
+                              bytes_view(&pprof), &seen);
             series_unref(part.series);
         } else if (!reason) {
             break;

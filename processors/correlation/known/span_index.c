@@ -31,6 +31,23 @@ static uint64_t capped_sum(uint64_t a, uint64_t b, uint64_t max)
     return b > max - a ? max : a + b;
 }
 
+/* A count has two halves, each with a sum: the samples of profiles that have CPU time, and above
+ * them those of others. */
+enum { OTHERS = 32 };
+
+static void add_samples(struct id_more *sums, const struct span_figures *figures)
+{
+    unsigned shift = figures->timed || figures->cpu_ns ? 0 : OTHERS;
+    uint64_t sum = sums->count >> shift & UINT32_MAX;
+    sums->count += (capped_sum(sum, figures->samples, UINT32_MAX) - sum) << shift;
+}
+
+static uint32_t samples_of(const struct id_more *sums)
+{
+    uint32_t timed = (uint32_t)sums->count;
+    return timed ? timed : (uint32_t)(sums->count >> OTHERS);
+}
+
 bool span_index_add(struct span_index *index, uint64_t scope, const struct span_figures *figures,
                     enum kind kind, uint32_t second)
 {
@@ -43,7 +60,7 @@ bool span_index_add(struct span_index *index, uint64_t scope, const struct span_
     entry->note |= KIND_BIT(kind) | order_of(figures->id);
     if (sums) {
         sums->word = capped_sum(sums->word, figures->cpu_ns, SPAN_CPU_MAX);
-        sums->count = capped_sum(sums->count, figures->samples, UINT32_MAX);
+        add_samples(sums, figures);
     }
     return is_new;
 }
@@ -62,7 +79,7 @@ static bool correlation_span_index_find(const struct span_index *index, uint64_t
     const struct id_more *sums = id_table_more(&index->table, entry);
     *figures = (struct span_figures){.id = as_it_is ? id : span_id_reversed(id)};
     if (sums) {
-        figures->samples = (uint32_t)sums->count;
+        figures->samples = samples_of(sums);
         figures->cpu_ns = sums->word;
     }
     return true;

@@ -18,6 +18,7 @@ struct span_index {
 struct span_figures {
     uint64_t id;      /* as in the profile */
     uint32_t samples; /* sum of samples/count values, or number of rows if there is no such type */
+    bool timed;       /* to add: its profile has CPU time */
     uint64_t cpu_ns;  /* sum of cpu/nanoseconds; 48 bits, 78 hours */
 };
 
@@ -32,7 +33,9 @@ uint64_t span_index_key(uint64_t id, uint64_t scope);
 /* scope, in all functions: the service's, since a link opens the profiles of its span's own
  * service. */
 
-/* Adds samples of a kind below KIND_OTHER. True: the id was new. */
+/* Adds samples of a kind below KIND_OTHER. Of an id that has some of CPU time, those of other
+ * profiles do not count: a profiler may send the same ones in several types. True: the id was
+ * new. */
 bool span_index_add(struct span_index *index, uint64_t scope, const struct span_figures *figures,
                     enum kind kind, uint32_t second);
 

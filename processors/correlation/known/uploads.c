@@ -184,6 +184,7 @@ static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof, b
         upload->ids[at] = (struct span_figures){
             .id = id,
             .samples = small(pprof_count_samples(&count, &sample)),
+            .timed = upload->times_cpu,
             .cpu_ns = columns.cpu < 0
                           ? 0
                           : upload_product(positive(sample.values[columns.cpu]), columns.cpu_unit),
@@ -331,7 +332,11 @@ static bool read_otlp_ids(struct upload *upload, const struct otlp_dictionary *d
         if (upload->wall_ns)
             upload->wall_ns[upload->count] = upload_product(value, wall_unit);
         upload->ids[upload->count++] = (struct span_figures){
-            .id = id, .samples = otlp_taken(value, one), .cpu_ns = upload_product(value, cpu_unit)};
+            .id = id,
+            .samples = otlp_taken(value, one),
+            .timed = upload->times_cpu,
+            .cpu_ns = upload_product(value, cpu_unit),
+        };
     }
     return true;
 }

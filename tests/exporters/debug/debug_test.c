@@ -568,15 +568,17 @@ START_TEST(samples_are_counted_by_what_a_profile_has)
 }
 END_TEST
 
-START_TEST(otlp_profiles_count_like_the_pprof_that_they_were)
+/* Go sends samples and their CPU time, which are separate in OTLP. */
+static void check_otlp(bool times_first)
 {
     struct outcome why;
     struct span_profiles *profiles = span_profiles_new(NULL);
     struct pprof_build *build = pprof_build_new();
-    pprof_build_type(build, "samples", "count"); /* Go: both, which are separate in OTLP */
-    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_type(build, times_first ? "cpu" : "samples", times_first ? "nanoseconds" : "count");
+    pprof_build_type(build, times_first ? "samples" : "cpu", times_first ? "count" : "nanoseconds");
     pprof_build_period(build, "cpu", "nanoseconds", 10000000);
-    pprof_build_sample(build, (int64_t[]){3, 30000000}, (const char *const[]){"hot", NULL});
+    pprof_build_sample(build, (int64_t[]){times_first ? 30000000 : 3, times_first ? 3 : 30000000},
+                       (const char *const[]){"hot", NULL});
     pprof_build_label(build, "span_id", "00000000000000aa");
     struct bytes raw = pprof_build_raw(build);
     struct batch *batch = pprof_batch_of(bytes_view(&raw), "process_cpu{service_name=a}", NULL);
@@ -594,6 +596,12 @@ START_TEST(otlp_profiles_count_like_the_pprof_that_they_were)
     bytes_release(&raw);
     pprof_build_free(build);
     span_profiles_free(profiles);
+}
+
+START_TEST(otlp_profiles_count_like_the_pprof_that_they_were)
+{
+    check_otlp(false);
+    check_otlp(true);
 }
 END_TEST
 
