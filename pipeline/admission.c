@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define QUIET_NS (60 * NS_PER_S)
 
@@ -79,29 +78,20 @@ static const char *verdict_words(enum verdict verdict)
     return verdict == VERDICT_RETRY ? "told to retry" : "refused";
 }
 
-static void put_time(uint64_t wall, char out[16])
-{
-    time_t seconds = (time_t)(wall / NS_PER_S);
-    struct tm day;
-    if (!gmtime_r(&seconds, &day) || strftime(out, 16, "%H:%M:%SZ", &day) == 0)
-        *out = '\0';
-}
-
 /* mixed: only the last has this text. */
 static void admission_write_line(const struct admission *admission, const struct last *last,
                                  uint64_t count, bool mixed, uint64_t first)
 {
-    char peer[PEER_TEXT], from[16], to[16], period[48] = "";
+    char peer[PEER_TEXT], from[CLOCK_TEXT], to[CLOCK_TEXT], period[48] = "";
     bool known = last->signal < SIGNAL_COUNT;
     const struct outcome *why = &last->why;
     const struct log_source source = {.id = admission->id,
                                       .kind = "receiver",
                                       .signal =
                                           known ? signal_name((enum signal)last->signal) : NULL};
-    put_time(first, from);
-    put_time(last->wall, to);
     if (count > 1)
-        snprintf(period, sizeof period, "; from %s to %s", from, to);
+        snprintf(period, sizeof period, "; from %s to %s", clock_text(first, from),
+                 clock_text(last->wall, to));
     log_of(&source, LOG_WARN, "%" PRIu64 " request%s %s: %s%s%s (%s%s%s%s from %s%s)", count,
            count == 1 ? "" : "s", verdict_words(why->verdict), cause_name(why->cause),
            !*why->text ? ""

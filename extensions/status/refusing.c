@@ -4,7 +4,6 @@
 #include "pipeline/meter.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 struct sentences {
     const struct budget *budget;
@@ -34,15 +33,11 @@ static void tell_row(void *ctx, const struct runtime_row *row)
     struct sentences *sentences = ctx;
     struct bytes *out = sentences->out;
     struct admission_pressure pressure;
-    struct tm day;
-    char at[16] = "";
+    char at[CLOCK_TEXT];
     if (!row->kind || !runtime_row_pressure(row, &pressure))
         return;
-    time_t since = (time_t)(pressure.since / NS_PER_S);
-    if (!gmtime_r(&since, &day) || strftime(at, sizeof at, "%H:%M:%SZ", &day) == 0)
-        *at = '\0';
     bytes_printf(out, "%s%s: refusing requests since %s (%" PRIu64 "): ", out->size ? "; " : "",
-                 row->name, at, pressure.requests);
+                 row->name, clock_text(pressure.since, at), pressure.requests);
     put_cause(&pressure, sentences->budget, out);
 }
 

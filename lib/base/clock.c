@@ -22,3 +22,12 @@ static uint64_t system_mono(const struct clock *clock)
 }
 
 const struct clock clock_system = {.wall = system_wall, .mono = system_mono};
+
+const char *clock_text(uint64_t wall_ns, char out[CLOCK_TEXT])
+{
+    time_t seconds = (time_t)(wall_ns / NS_PER_S);
+    struct tm day;
+    if (!gmtime_r(&seconds, &day) || strftime(out, CLOCK_TEXT, "%H:%M:%SZ", &day) == 0)
+        *out = '\0';
+    return out;
+}

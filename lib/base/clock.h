@@ -26,4 +26,8 @@ static inline uint64_t clock_mono(const struct clock *clock)
     return clock->mono(clock);
 }
 
+/* Writes the time of day in UTC, such as "09:26:50Z"; "" if there is none. Returns out. */
+enum { CLOCK_TEXT = 16 };
+const char *clock_text(uint64_t wall_ns, char out[CLOCK_TEXT]);
+
 #endif

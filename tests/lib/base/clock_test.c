@@ -19,4 +19,12 @@ START_TEST(the_wall_clock_counts_from_1970)
 }
 END_TEST
 
-SUITE_MAIN("clock", the_monotonic_clock_does_not_go_back, the_wall_clock_counts_from_1970)
+START_TEST(a_time_is_written_as_the_time_of_day_in_utc)
+{
+    char out[CLOCK_TEXT];
+    ck_assert_str_eq(clock_text((UINT64_C(86400) * 365 + 34010) * NS_PER_S, out), "09:26:50Z");
+}
+END_TEST
+
+SUITE_MAIN("clock", the_monotonic_clock_does_not_go_back, the_wall_clock_counts_from_1970,
+           a_time_is_written_as_the_time_of_day_in_utc)
