@@ -335,7 +335,7 @@ static void end_try(struct dispatcher *dispatcher, struct queue_element *element
         return;
     begin_tries(element);
     element->first_try = clock_mono(dispatcher->clock);
-    loss_log_success(&dispatcher->losses);
+    loss_log_progress(&dispatcher->losses);
 }
 
 static struct outcome try_once(struct dispatcher *dispatcher, struct queue_element *element)

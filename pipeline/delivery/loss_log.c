@@ -33,12 +33,23 @@ struct log_source loss_log_source(const struct loss_log *log)
     return (struct log_source){.id = log->id, .kind = "exporter"};
 }
 
-/* Writes the line about a cause, if anything is pending. */
-static void loss_log_write(struct loss_log *log, struct loss_sums *sums)
+/* When those pending were lost, unless that is now. */
+static const char *period_of(const struct loss_sums *sums, bool now, char out[48])
+{
+    char from[CLOCK_TEXT], to[CLOCK_TEXT];
+    *out = '\0';
+    if (!now)
+        snprintf(out, 48, "; from %s to %s", clock_text(sums->first, from),
+                 clock_text(sums->latest, to));
+    return out;
+}
+
+/* Writes the line about a cause, if anything is pending; now: it is one loss, of this moment. */
+static void loss_log_write(struct loss_log *log, struct loss_sums *sums, bool now)
 {
     const struct log_source source = loss_log_source(log);
     const char *text = sums->last.text;
-    char counts[160] = "";
+    char counts[160] = "", period[48];
     size_t size = 0;
     for (int i = 0; i < SIGNAL_COUNT; i++) {
         uint64_t n = sums->pending[i];
@@ -49,11 +60,11 @@ static void loss_log_write(struct loss_log *log, struct loss_sums *sums)
         sums->pending[i] = 0;
     }
     if (size)
-        log_of(&source, LOG_WARN, "%s dropped: %s%s%s", counts, cause_name(sums->last.cause),
+        log_of(&source, LOG_WARN, "%s dropped: %s%s%s%s", counts, cause_name(sums->last.cause),
                !*text        ? ""
                : sums->mixed ? ", the last: "
                              : ": ",
-               text);
+               text, period_of(sums, now, period));
     sums->mixed = false;
 }
 
@@ -65,22 +76,52 @@ static bool is_pending(const struct loss_sums *sums)
     return pending;
 }
 
-static uint64_t flush_due(void *ctx, uint64_t mono_ns)
+/* ---- incidents ---- */
+
+static void tell_over(struct loss_log *log)
 {
-    struct loss_log *log = ctx;
-    uint64_t next = TIME_NEVER;
-    pthread_mutex_lock(&log->lock);
-    for (int i = 0; i < CAUSE_COUNT; i++) {
-        struct loss_sums *sums = &log->sums[i];
-        if (is_pending(sums) && mono_ns >= sums->next_ns) {
-            loss_log_write(log, sums);
-            sums->next_ns = mono_ns + QUIET_NS;
-        }
-        if (is_pending(sums) && sums->next_ns < next)
-            next = sums->next_ns;
-    }
-    pthread_mutex_unlock(&log->lock);
-    return next;
+    const struct log_source source = loss_log_source(log);
+    const struct incident *incident = &log->incident;
+    char since[CLOCK_TEXT];
+    struct bytes lost;
+    bytes_init(&lost, 256, NULL);
+    incident_put_lost(incident, &lost);
+    for (int i = 0; i < CAUSE_COUNT; i++)
+        loss_log_write(log, &log->sums[i], false);
+    if (lost.size)
+        log_of(&source, LOG_INFO, "%s, after %.*s dropped since %s",
+               incident->failed_requests ? "delivering again" : "no longer dropping",
+               VIEW_ARG(bytes_view(&lost)), clock_text(incident->since, since));
+    else
+        log_of(&source, LOG_INFO, "delivering again");
+    bytes_release(&lost);
+}
+
+/* Tells that the incident is over, if it is. */
+static void end_incident(struct loss_log *log)
+{
+    if (!incident_close(&log->incident, clock_mono(log->clock)))
+        return;
+    tell_over(log);
+    log->waits = log->unwell = false;
+}
+
+/* The same of a retry for which this process was the cause. */
+static void end_wait(struct loss_log *log)
+{
+    const struct log_source source = loss_log_source(log);
+    if (log->incident.open || !log->waits)
+        return;
+    log_of(&source, LOG_INFO, "delivering again");
+    log->waits = log->unwell = false;
+}
+
+static void begin_incident(struct loss_log *log)
+{
+    end_incident(log);
+    if (incident_fail(&log->incident, log->clock))
+        log->succeeded_before = log->succeeded_requests;
+    log->unwell = true;
 }
 
 /* Whether the backend, or the way to it, is the cause. */
@@ -90,20 +131,57 @@ static bool is_of_backend(enum cause cause)
            cause != CAUSE_REVOKED;
 }
 
+static void set_error(struct loss_log *log, const struct outcome *why, bool with_cause)
+{
+    char text[LOSS_LOG_TEXT];
+    snprintf(text, sizeof text, "%s%s%s", with_cause ? cause_name(why->cause) : "",
+             with_cause && *why->text ? ": " : "",
+             *why->text || with_cause ? why->text : cause_name(why->cause));
+    redact_copy(text, log->error, sizeof log->error);
+}
+
 static void failed_locked(struct loss_log *log, const struct outcome *why)
 {
-    char text[LOSS_LOG_ERROR];
     if (!is_of_backend(why->cause))
         return;
-    snprintf(text, sizeof text, "%s%s%s",
-             why->verdict == VERDICT_RETRY ? "" : cause_name(why->cause),
-             why->verdict == VERDICT_RETRY || !*why->text ? "" : ": ",
-             *why->text || why->verdict != VERDICT_RETRY ? why->text : cause_name(why->cause));
-    redact_copy(text, log->error, sizeof log->error);
-    log->drops = why->verdict != VERDICT_RETRY;
+    begin_incident(log);
+    log->incident.failed_requests++;
+    log->rejected = why->verdict != VERDICT_RETRY;
     log->failed = clock_wall(log->clock);
-    if (!log->failing_since)
-        log->failing_since = log->failed;
+    set_error(log, why, log->rejected);
+}
+
+/* Items that were accepted are lost, after a failed request or instead of one. */
+static void lost_locked(struct loss_log *log, enum signal signal, uint64_t items,
+                        const struct outcome *why)
+{
+    if (why->cause == CAUSE_SHUTDOWN || why->cause == CAUSE_REVOKED)
+        return;
+    begin_incident(log);
+    if (why->verdict != VERDICT_OK)
+        failed_locked(log, why);
+    if (!log->incident.failed_requests && !is_of_backend(why->cause))
+        set_error(log, why, false);
+    log->incident.lost[signal] += items;
+}
+
+static uint64_t flush_due(void *ctx, uint64_t mono_ns)
+{
+    struct loss_log *log = ctx;
+    pthread_mutex_lock(&log->lock);
+    end_incident(log);
+    uint64_t next = incident_ends(&log->incident);
+    for (int i = 0; i < CAUSE_COUNT; i++) {
+        struct loss_sums *sums = &log->sums[i];
+        if (is_pending(sums) && mono_ns >= sums->next_ns) {
+            loss_log_write(log, sums, false);
+            sums->next_ns = mono_ns + QUIET_NS;
+        }
+        if (is_pending(sums) && sums->next_ns < next)
+            next = sums->next_ns;
+    }
+    pthread_mutex_unlock(&log->lock);
+    return next;
 }
 
 void loss_log_refused(struct loss_log *log, const struct outcome *why)
@@ -124,9 +202,12 @@ static uint64_t loss_log_count(struct loss_log *log, enum signal signal, uint64_
     sums->mixed = !first && (sums->mixed || strcmp(sums->last.text, why->text) != 0);
     sums->pending[signal] += items;
     sums->last = *why;
+    sums->latest = clock_wall(log->clock);
+    if (first)
+        sums->first = sums->latest;
     if (sums->next_ns && now < sums->next_ns)
         return first ? sums->next_ns : TIME_NEVER;
-    loss_log_write(log, sums);
+    loss_log_write(log, sums, first);
     sums->next_ns = now + QUIET_NS;
     return TIME_NEVER;
 }
@@ -135,10 +216,8 @@ void loss_log_add(struct loss_log *log, enum signal signal, uint64_t items,
                   const struct outcome *why)
 {
     pthread_mutex_lock(&log->lock);
+    lost_locked(log, signal, items, why);
     uint64_t due = loss_log_count(log, signal, items, why);
-    if (why->verdict != VERDICT_OK)
-        failed_locked(log, why);
-    log->drops |= is_of_backend(why->cause);
     pthread_mutex_unlock(&log->lock);
     if (due != TIME_NEVER && log->ticker)
         ticker_at(log->ticker, &log->due, due);
@@ -149,29 +228,35 @@ void loss_log_retry(struct loss_log *log, const struct outcome *why, uint64_t wa
     const struct log_source source = loss_log_source(log);
     uint64_t now = clock_mono(log->clock);
     pthread_mutex_lock(&log->lock);
-    if (!log->failing || now >= log->next_retry_ns) {
+    failed_locked(log, why);
+    if (!log->waits || now >= log->next_retry_ns) {
         log_of(&source, LOG_WARN, "waiting, trying again in %.1f s: %s",
                (double)wait_ns / (double)NS_PER_S, *why->text ? why->text : cause_name(why->cause));
         log->next_retry_ns = now + RETRY_QUIET_NS;
     }
-    log->failing = true;
-    failed_locked(log, why);
+    log->waits = log->unwell = true;
     pthread_mutex_unlock(&log->lock);
-}
-
-static void loss_log_reached(struct loss_log *log)
-{
-    const struct log_source source = loss_log_source(log);
-    atomic_store_explicit(&log->succeeded, clock_wall(log->clock), memory_order_relaxed);
-    if (log->failing && atomic_exchange(&log->failing, false))
-        log_of(&source, LOG_INFO, "delivering again");
 }
 
 void loss_log_success(struct loss_log *log)
 {
-    if (log->failing_since)
-        log->failing_since = 0;
-    loss_log_reached(log);
+    atomic_fetch_add_explicit(&log->succeeded_requests, 1, memory_order_relaxed);
+    loss_log_progress(log);
+}
+
+void loss_log_progress(struct loss_log *log)
+{
+    atomic_store_explicit(&log->succeeded, clock_wall(log->clock), memory_order_relaxed);
+    if (!atomic_load_explicit(&log->unwell, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&log->lock);
+    bool first = incident_succeed(&log->incident, log->clock);
+    end_incident(log);
+    end_wait(log);
+    uint64_t due = first ? incident_ends(&log->incident) : TIME_NEVER;
+    pthread_mutex_unlock(&log->lock);
+    if (due != TIME_NEVER && log->ticker)
+        ticker_at(log->ticker, &log->due, due);
 }
 
 void loss_log_partial(struct loss_log *log, const struct outcome *outcome, uint64_t items)
@@ -179,7 +264,7 @@ void loss_log_partial(struct loss_log *log, const struct outcome *outcome, uint6
     struct outcome why = outcome_of(
         VERDICT_REJECT, CAUSE_INVALID, "%" PRIu32 " of %" PRIu64 " items rejected%s%.150s",
         outcome->rejected, items, *outcome->text ? ": " : "", outcome->text);
-    loss_log_reached(log);
+    atomic_store_explicit(&log->succeeded, clock_wall(log->clock), memory_order_relaxed);
     loss_log_refused(log, &why);
 }
 
@@ -189,46 +274,64 @@ void loss_log_took(struct loss_log *log, uint64_t took_ns)
     if (took_ns == 0 && atomic_load_explicit(&log->slow_ns, memory_order_relaxed) == 0)
         return;
     log->slow_ns = took_ns;
-    if (took_ns == 0)
-        return;
     uint64_t now = clock_mono(log->clock);
     pthread_mutex_lock(&log->lock);
-    if (now >= log->next_slow_ns) {
+    if (took_ns && now >= log->next_slow_ns) {
         log_of(&source, LOG_WARN, "slow: a request took %.1f s while others waited in the queue",
                (double)took_ns / (double)NS_PER_S);
         log->next_slow_ns = now + SLOW_QUIET_NS;
+        log->told_slow = true;
+    } else if (!took_ns && log->told_slow) {
+        log_of(&source, LOG_INFO, "no longer slow");
+        log->told_slow = false;
     }
     pthread_mutex_unlock(&log->lock);
 }
 
+/* Puts before an error how much is lost and how many requests failed. */
+static void put_error(const struct loss_log *log, bool lasts, char out[LOSS_LOG_ERROR])
+{
+    struct bytes text;
+    bytes_init(&text, LOSS_LOG_ERROR - 1, NULL);
+    if (lasts)
+        incident_put_extent(&log->incident, log->succeeded_requests - log->succeeded_before, &text);
+    bytes_printf(&text, "%s%s", text.size ? ": " : "", log->error);
+    if (text.size)
+        memcpy(out, text.data, text.size);
+    out[text.size] = '\0';
+    bytes_release(&text);
+}
+
 struct loss_log_state loss_log_state(struct loss_log *log)
 {
-    struct loss_log_state state = {.slow_ns = log->slow_ns};
+    struct loss_log_state state = {.slow_ns = log->slow_ns, .succeeded = log->succeeded};
     pthread_mutex_lock(&log->lock);
-    state.failing_since = log->failing_since;
+    bool lasts = incident_lasts(&log->incident, clock_mono(log->clock));
+    state.failing_since = lasts ? log->incident.since : 0;
     state.failed = log->failed;
-    state.succeeded = log->succeeded;
-    state.drops = log->drops;
-    memcpy(state.error, log->error, sizeof state.error);
+    state.drops = log->rejected || (lasts && incident_lost_any(&log->incident));
+    put_error(log, lasts, state.error);
     pthread_mutex_unlock(&log->lock);
     return state;
 }
 
 void loss_log_inherit(struct loss_log *log, struct loss_log *from)
 {
-    const struct loss_log_state state = loss_log_state(from);
     pthread_mutex_lock(&from->lock);
-    uint64_t next_retry_ns = from->next_retry_ns;
-    pthread_mutex_unlock(&from->lock);
     pthread_mutex_lock(&log->lock);
-    log->failing_since = state.failing_since;
-    log->succeeded = state.succeeded;
-    log->failed = state.failed;
-    log->drops = state.drops;
-    memcpy(log->error, state.error, sizeof log->error);
-    log->failing = from->failing;
-    log->next_retry_ns = next_retry_ns;
+    log->incident = from->incident;
+    log->succeeded_before = from->succeeded_before;
+    log->succeeded_requests = from->succeeded_requests;
+    log->succeeded = from->succeeded;
+    log->failed = from->failed;
+    log->rejected = from->rejected;
+    log->waits = from->waits;
+    log->next_retry_ns = from->next_retry_ns;
+    log->unwell = from->unwell;
+    memcpy(log->error, from->error, sizeof log->error);
+    from->incident.open = from->unwell = false; /* this one tells how it ends */
     pthread_mutex_unlock(&log->lock);
+    pthread_mutex_unlock(&from->lock);
 }
 
 void loss_log_release(struct loss_log *log)
@@ -236,6 +339,6 @@ void loss_log_release(struct loss_log *log)
     if (log->ticker)
         ticker_remove(log->ticker, &log->due);
     for (int i = 0; i < CAUSE_COUNT; i++)
-        loss_log_write(log, &log->sums[i]);
+        loss_log_write(log, &log->sums[i], false);
     pthread_mutex_destroy(&log->lock);
 }

@@ -1,18 +1,20 @@
 /* Log lines about a backend that does not answer or is slow, and about dropped data. The first of
  * each is written at once; then at most one a minute for failed attempts and for slow requests, and
- * for drops one in ten seconds for each cause, with the sums since. Also what the last attempts
- * came to. Any thread. */
+ * for drops one in ten seconds for each cause, with the sums since. A line says when the incident
+ * (incident.h) is over. Also what the last attempts came to. Any thread. */
 #ifndef PIPELINE_DELIVERY_LOSS_LOG_H
 #define PIPELINE_DELIVERY_LOSS_LOG_H
 
 #include "lib/base/clock.h"
 #include "lib/base/verdict.h"
 #include "lib/wire/otlp/signal.h"
+#include "pipeline/delivery/incident.h"
 #include "pipeline/ticker.h"
 
 #include <pthread.h>
 
-enum { LOSS_LOG_ERROR = 224 };
+/* Of the text of an attempt, and of that with the extent of an incident. */
+enum { LOSS_LOG_TEXT = 224, LOSS_LOG_ERROR = LOSS_LOG_TEXT + 176 };
 
 /* A request that takes so long is slow. */
 #define LOSS_LOG_SLOW_NS (5 * NS_PER_S)
@@ -21,8 +23,9 @@ enum { LOSS_LOG_ERROR = 224 };
 struct loss_sums {
     uint64_t pending[SIGNAL_COUNT];
     struct outcome last;
-    uint64_t next_ns; /* no line before this time; 0: none was written yet */
-    bool mixed;       /* those pending have different texts */
+    uint64_t next_ns;       /* no line before this time; 0: none was written yet */
+    uint64_t first, latest; /* wall, of those pending */
+    bool mixed;             /* those pending have different texts */
 };
 
 struct loss_log {
@@ -34,21 +37,30 @@ struct loss_log {
     struct loss_sums sums[CAUSE_COUNT]; /* the rest is under lock */
     uint64_t next_retry_ns;
     uint64_t next_slow_ns;
-    uint64_t failed; /* as in struct loss_log_state; text as in it */
-    bool drops;
-    char error[LOSS_LOG_ERROR];
-    _Atomic bool failing; /* an attempt failed, and none has succeeded since */
-    _Atomic uint64_t failing_since, succeeded, slow_ns; /* as in struct loss_log_state */
+    struct incident incident;
+    uint64_t succeeded_before; /* requests, before the incident */
+    uint64_t failed;           /* as in struct loss_log_state */
+    bool rejected;             /* what the last attempt that failed had is dropped */
+    bool waits;                /* a line about a retry was written, and none that it is over */
+    bool told_slow;            /* the same of a slow request */
+    char error[LOSS_LOG_TEXT]; /* of the last attempt that failed */
+    _Atomic bool unwell;       /* there is an incident, or waits */
+    _Atomic uint64_t succeeded_requests;
+    _Atomic uint64_t succeeded, slow_ns; /* as in struct loss_log_state */
 };
 
 /* What the last attempts came to. Times are wall, ns; 0: never. */
 struct loss_log_state {
-    /* Of the first attempt that failed, or was accepted only in part, since one succeeded. */
+    /* When the incident began in which requests fail, or accepted data are lost; 0: there is none.
+     */
     uint64_t failing_since;
     uint64_t failed, succeeded;
     uint64_t slow_ns; /* what the last request took, if that is long and others waited; else 0 */
-    bool drops; /* what the last attempt that failed had is dropped; false: it waits for a retry */
-    char error[LOSS_LOG_ERROR]; /* of the last attempt that failed, as in the log; "": none has */
+    bool drops;       /* items were lost since then, or the last attempt that failed drops its own;
+                         false: they wait for a retry */
+    /* During an incident how much is lost, how many requests failed, and why; else of the last
+     * attempt that failed. "": none has. */
+    char error[LOSS_LOG_ERROR];
 };
 
 /* `ticker` (NULL: none) flushes pending sums when nothing more is dropped. */
@@ -62,6 +74,8 @@ void loss_log_add(struct loss_log *log, enum signal signal, uint64_t items,
 /* An attempt failed and will be repeated after wait_ns; or one succeeded. */
 void loss_log_retry(struct loss_log *log, const struct outcome *why, uint64_t wait_ns);
 void loss_log_success(struct loss_log *log);
+/* An attempt that was not completed delivered a part. */
+void loss_log_progress(struct loss_log *log);
 /* An attempt was accepted except for outcome->rejected of its items, which loss_log_add counted. */
 void loss_log_partial(struct loss_log *log, const struct outcome *outcome, uint64_t items);
 /* An attempt was refused, which is counted elsewhere. */

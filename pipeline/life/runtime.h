@@ -117,12 +117,12 @@ void runtime_row_places(const struct runtime_row *row, place_visit_fn *visit, vo
 
 /* Of attempts. Times are wall, ns; 0: never. */
 struct runtime_delivery {
-    uint64_t failing_since;     /* of the first that failed, in whole or part, since a success */
+    uint64_t failing_since;     /* when an incident began (incident.h); 0: there is none */
     uint64_t failed, succeeded; /* the last attempt that did */
-    bool drops;                 /* what failed last is dropped; false: it waits */
+    bool drops;                 /* what fails is dropped, or some was since then; false: it waits */
     uint64_t slow_ns;           /* what the last request took, if that is long and others waited */
     uint64_t oldest_ns;         /* how long the oldest request has been in the queue */
-    char error[256];            /* of the last attempt that failed, redacted; "": none has */
+    char error[400];            /* how much failed, and of the last attempt that did, redacted */
 };
 /* While the row is visited: the redacted URL of its exporter, how delivery goes. False: none. */
 bool runtime_row_url(const struct runtime_row *row, int signal, char *out, size_t size);

@@ -148,6 +148,11 @@ def test_memory_that_a_queue_took_is_returned_once_it_is_empty(tmp_path):
     assert sidecar.stop() == 0
 
 
+def recovered(sidecar):
+    return harness.wait_for(
+        lambda: not sidecar.exporter()["delivery"]["failing_since_unix_nano"], 20)
+
+
 def test_a_backend_that_fails_is_shown_until_it_takes_data_again(sidecar):
     sidecar.backend.status = 503
     assert sidecar.send() == 200
@@ -161,10 +166,11 @@ def test_a_backend_that_fails_is_shown_until_it_takes_data_again(sidecar):
                for line in sidecar.top())
     assert sidecar.row("otlp_http", "exporter") == [0, 0]
     sidecar.backend.status = 200
-    told = harness.wait_for(lambda: sidecar.exporter()["counters"].get("sent") and
-                            sidecar.exporter(), 20)["delivery"]
-    assert told["failing_since_unix_nano"] is None and told["oldest_ns"] == 0
+    assert harness.wait_for(lambda: sidecar.exporter()["counters"].get("sent"), 20)
+    assert sidecar.exporter()["delivery"]["oldest_ns"] == 0
+    assert recovered(sidecar)
     assert not any(line.startswith("!") for line in sidecar.top())
+    assert "otlp_http: delivering again\n" in sidecar.log.read_text()
 
 
 def test_what_a_backend_refuses_is_lost_once(sidecar):
@@ -319,13 +325,80 @@ def test_a_backend_that_rejects_a_part_fails(sidecar):
     assert sidecar.send(10) == 200
     told = harness.wait_for(lambda: sidecar.exporter()["delivery"]["failing_since_unix_nano"] and
                             sidecar.exporter()["delivery"], 20)
-    assert told["error"] == "invalid: 7 of 10 items rejected: too old" and told["drops"]
-    assert any(line.startswith("! otlp_http: failing since ") and "dropping: invalid: 7 of" in line
-               for line in sidecar.top())
+    assert told["error"] == "7 spans lost: invalid: 7 of 10 items rejected: too old" and told["drops"]
+    assert any(line.startswith("! otlp_http: failing since ") and
+               "dropping: 7 spans lost: invalid: 7 of" in line for line in sidecar.top())
     sidecar.backend.body = b"{}"
     assert sidecar.send() == 200
-    assert harness.wait_for(
-        lambda: not sidecar.exporter()["delivery"]["failing_since_unix_nano"], 20)
+    assert recovered(sidecar)
+    assert "otlp_http: delivering again, after 7 spans dropped since " in sidecar.log.read_text()
+
+
+def test_a_backend_that_rejects_every_other_request_fails_all_the_time(sidecar):
+    began = None
+    for i in range(10):
+        sidecar.backend.status = 200 if i % 2 else 401
+        counter = "sent" if i % 2 else "dropped"
+        assert sidecar.send(10) == 200
+        assert harness.wait_for(lambda: sidecar.exporter()["counters"].get(counter, {}).get(
+            "spans") == 10 * (i // 2 + 1), 20)
+        told = sidecar.exporter()["delivery"]
+        began = began or told["failing_since_unix_nano"]
+        assert began and told["failing_since_unix_nano"] == began and told["drops"]
+    assert told["error"].startswith(
+        "50 spans lost, 5 of 10 requests failed: not authenticated: HTTP 401"), told
+    assert any(line.startswith("! otlp_http: failing since ") and
+               "dropping: 50 spans lost, 5 of 10 requests failed" in line for line in sidecar.top())
+    assert recovered(sidecar)
+    log = sidecar.log.read_text()
+    assert "otlp_http: delivering again, after 50 spans dropped since " in log
+    assert re.search(r"40 spans dropped: not authenticated.*; from \d\d:\d\d:\d\dZ to ", log), log
+    assert log.count("delivering again") == 1
+
+
+def test_what_a_full_queue_displaces_is_told(sidecar):
+    release = threading.Event()
+    sidecar.backend.gate = release
+    sidecar.config.write_text(sidecar.config.read_text().replace(
+        "retry_on_failure", "sending_queue: {queue_size: 2, num_consumers: 1, "
+        "on_full: drop_oldest}\n    retry_on_failure").replace(
+            "receivers: [otlp], processors: [memory_limiter, correlation]", "receivers: [otlp]"))
+    sidecar.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: sidecar.exporter()["queue"]["capacity"] == 2, 20)
+    try:
+        for _ in range(8):
+            assert sidecar.send(10) == 200
+        lost = harness.wait_for(
+            lambda: sidecar.exporter()["counters"].get("dropped", {}).get("spans"), 20)
+        told = sidecar.exporter()["delivery"]
+        assert lost >= 50 and told["failing_since_unix_nano"] and told["drops"]
+        assert told["error"] == f"{lost} spans lost: the oldest in a full queue"
+        assert any(line.startswith("! otlp_http: failing since ") and
+                   f"dropping: {lost} spans lost: the oldest in a full queue" in line
+                   for line in sidecar.top())
+    finally:
+        release.set()
+    assert recovered(sidecar)
+    assert f"no longer dropping, after {lost} spans dropped since " in sidecar.log.read_text()
+
+
+def test_what_is_dropped_after_retries_is_told_while_others_wait(sidecar):
+    sidecar.config.write_text(sidecar.config.read_text().replace(
+        "max_interval: 200ms", "max_interval: 200ms, max_elapsed_time: 300ms"))
+    sidecar.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: "reloaded" in sidecar.log.read_text(), 20)
+    sidecar.backend.status = 503
+
+    def retries():
+        return sidecar.exporter()["counters"].get("retries", {}).get("spans", 0)
+
+    assert sidecar.send(10) == 200
+    assert harness.wait_for(lambda: sidecar.exporter()["counters"].get("dropped"), 20)
+    before = retries()
+    assert sidecar.send(10) == 200
+    assert harness.wait_for(lambda: retries() > before, 20)
+    told = sidecar.exporter()["delivery"]
+    assert told["drops"] and "0 spans lost: " in told["error"], told
 
 
 def test_each_loss_is_logged_under_its_cause(sidecar):

@@ -117,7 +117,7 @@ exporters:
 service:
   telemetry:
     metrics: {{level: none}}
-    logs: {{sampling: {{tick: 1h, initial: 5, thereafter: 0}}}}
+    logs: {{sampling: {{enabled: false}}}}
   pipelines: {{traces: {{receivers: [otlp], exporters: [otlp_http]}}}}
 """
 
@@ -137,7 +137,7 @@ class Backend(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_a_flapping_backend_is_sampled_whatever_its_intervals_are(tmp_path):
+def test_a_flapping_backend_is_told_once(tmp_path):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Backend)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     at, config = harness.free_port(), tmp_path / "config.yaml"
@@ -151,8 +151,8 @@ def test_a_flapping_backend_is_sampled_whatever_its_intervals_are(tmp_path):
     assert harness.wait_for(lambda: Backend.count >= 60, 30)
     stop(program)
     text = program.log.read_text()
-    assert len(re.findall("waiting, trying again", text)) == 5, text
-    assert len(re.findall("delivering again", text)) == 5, text
+    assert len(re.findall("waiting, trying again", text)) == 1, text
+    assert len(re.findall("delivering again", text)) <= 1, text
     server.shutdown()
 
 

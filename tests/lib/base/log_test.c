@@ -93,6 +93,16 @@ START_TEST(of_equal_lines_the_first_and_then_some_are_written)
 }
 END_TEST
 
+START_TEST(lines_that_differ_in_numbers_are_equal)
+{
+    capture();
+    log_set_sampling(3600 * UINT64_C(1000000000), 1, 0);
+    for (unsigned i = 0; i < 12; i++)
+        log_error("again in %u.%u s", i, i);
+    ck_assert_ptr_eq(strchr(written(), '\n'), strrchr(written(), '\n'));
+}
+END_TEST
+
 START_TEST(lines_go_where_they_are_told)
 {
     char path[] = "/tmp/spanlink-test-XXXXXX", text[256] = "";
@@ -156,5 +166,6 @@ END_TEST
 
 SUITE_MAIN("log", lines_below_the_level_are_not_written, an_event_is_one_line,
            as_json_an_event_is_an_object, a_line_names_its_component,
-           of_equal_lines_the_first_and_then_some_are_written, lines_go_where_they_are_told,
+           of_equal_lines_the_first_and_then_some_are_written,
+           lines_that_differ_in_numbers_are_equal, lines_go_where_they_are_told,
            only_the_journal_gets_priorities, a_long_event_is_cut, levels_have_names)

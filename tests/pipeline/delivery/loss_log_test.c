@@ -112,13 +112,12 @@ START_TEST(what_is_pending_is_told_when_its_time_is_over_even_if_nothing_follows
     ck_assert(ticker_step(ticker) == TIME_NEVER);
     lose_for(CAUSE_AUTH, "HTTP 401 a", 100);
     lose_for(CAUSE_AUTH, "HTTP 401 b", 90);
-    loss_log_success(&losses);
     ticker_step(ticker);
     ck_assert_uint_eq(line_count(), 1);
     fake_clock_advance(&fake, 10 * NS_PER_S);
     ck_assert(ticker_step(ticker) == TIME_NEVER);
-    ck_assert_ptr_nonnull(
-        strstr(lines(), "tempo: 190 spans dropped: not authenticated, the last: HTTP 401 b\n"));
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: 190 spans dropped: not authenticated, the last: "
+                                          "HTTP 401 b; from 00:00:00Z to 00:00:00Z\n"));
     end();
     ck_assert_uint_eq(line_count(), 2);
 }
@@ -134,12 +133,15 @@ START_TEST(a_partial_success_is_a_failure_that_reached_the_backend)
     loss_log_add(&losses, SIGNAL_TRACES, 7, &part);
     loss_log_partial(&losses, &part, 10);
     struct loss_log_state state = loss_log_state(&losses);
-    ck_assert_str_eq(state.error, "invalid: 7 of 10 items rejected: too old");
+    ck_assert_str_eq(state.error, "7 spans lost: invalid: 7 of 10 items rejected: too old");
     ck_assert(state.failing_since && state.succeeded && state.drops);
     ck_assert_ptr_nonnull(strstr(lines(), "tempo: 7 spans dropped: invalid: too old\n"));
-    ck_assert_ptr_nonnull(strstr(lines(), "tempo: delivering again\n"));
+    fake_clock_advance(&fake, 10 * NS_PER_S);
+    ck_assert_ptr_null(strstr(lines(), "delivering again"));
     loss_log_success(&losses);
     ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
+    ck_assert_ptr_nonnull(
+        strstr(lines(), "tempo: delivering again, after 7 spans dropped since 00:00:00Z\n"));
     end();
 }
 END_TEST
@@ -162,8 +164,12 @@ START_TEST(a_successor_knows_since_when)
     ck_assert_uint_eq(after.succeeded, before.succeeded);
     ck_assert_str_eq(after.error, before.error);
     ck_assert_uint_eq(line_count(), 1);
+    loss_log_success(&losses);
     loss_log_success(&next);
+    fake_clock_advance(&fake, 5 * NS_PER_S);
+    ticker_step(ticker);
     ck_assert_ptr_nonnull(strstr(lines(), "tempo: delivering again\n"));
+    ck_assert_uint_eq(line_count(), 2);
     loss_log_release(&next);
     end();
 }
@@ -196,6 +202,10 @@ START_TEST(a_silent_backend_is_told_once_a_minute_and_its_return_once)
     ck_assert_uint_eq(line_count(), 2);
     loss_log_success(&losses);
     loss_log_success(&losses);
+    ck_assert_uint_eq(line_count(), 2);
+    fake_clock_advance(&fake, 5 * NS_PER_S);
+    loss_log_success(&losses);
+    loss_log_success(&losses);
     ck_assert_uint_eq(line_count(), 3);
     ck_assert_ptr_nonnull(strstr(lines(), "tempo: delivering again\n"));
     end();
@@ -224,11 +234,14 @@ START_TEST(the_state_has_the_error_as_logged_and_since_when)
     ck_assert_ptr_nonnull(strstr(state.error, "tempo/v1/traces: HTTP 503"));
     ck_assert_ptr_null(strstr(state.error, "u:p"));
     loss_log_success(&losses);
+    ck_assert_uint_eq(loss_log_state(&losses).failing_since, start + NS_PER_S);
+    fake_clock_advance(&fake, 5 * NS_PER_S);
     ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
+    fake_clock_advance(&fake, 60 * NS_PER_S);
     lose(SIGNAL_TRACES, 3);
     state = loss_log_state(&losses);
-    ck_assert_uint_ne(state.failing_since, 0);
-    ck_assert_str_eq(state.error, "invalid: span 3 is bad");
+    ck_assert_uint_eq(state.failing_since, clock_wall(&fake.clock));
+    ck_assert_str_eq(state.error, "3 spans lost: invalid: span 3 is bad");
     end();
 }
 END_TEST
@@ -247,8 +260,101 @@ START_TEST(slow_requests_are_logged_once_a_minute)
     fake_clock_advance(&fake, 60 * NS_PER_S);
     loss_log_took(&losses, 25 * NS_PER_S);
     ck_assert_uint_eq(line_count(), 2);
+    ck_assert_uint_eq(line_count(), 2);
+    loss_log_took(&losses, 0);
     loss_log_took(&losses, 0);
     ck_assert_uint_eq(loss_log_state(&losses).slow_ns, 0);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: no longer slow\n"));
+    ck_assert_uint_eq(line_count(), 3);
+    end();
+}
+END_TEST
+
+START_TEST(a_backend_that_rejects_some_requests_fails_until_it_rejects_none)
+{
+    begin();
+    uint64_t start = clock_wall(&fake.clock);
+    for (int i = 0; i < 20; i++) {
+        lose_for(CAUSE_AUTH, "HTTP 401", 10);
+        fake_clock_advance(&fake, NS_PER_S);
+        loss_log_success(&losses);
+        ticker_step(ticker);
+        const struct loss_log_state state = loss_log_state(&losses);
+        ck_assert_uint_eq(state.failing_since, start);
+        ck_assert(state.drops);
+    }
+    ck_assert_str_eq(loss_log_state(&losses).error,
+                     "200 spans lost, 20 of 40 requests failed: not authenticated: HTTP 401");
+    ck_assert_ptr_null(strstr(lines(), "again"));
+    fake_clock_advance(&fake, 4 * NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
+    ck_assert_ptr_nonnull(
+        strstr(lines(), "dropped: not authenticated: HTTP 401; from 00:00:10Z to 00:00:19Z\n"));
+    ck_assert_ptr_nonnull(
+        strstr(lines(), "tempo: delivering again, after 200 spans dropped since 00:00:00Z\n"));
+    end();
+}
+END_TEST
+
+START_TEST(an_incident_that_comes_back_within_a_minute_is_the_same)
+{
+    begin();
+    uint64_t start = clock_wall(&fake.clock);
+    lose_for(CAUSE_AUTH, "HTTP 401", 10);
+    loss_log_success(&losses);
+    fake_clock_advance(&fake, 30 * NS_PER_S);
+    ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
+    loss_log_success(&losses);
+    loss_log_success(&losses);
+    lose_for(CAUSE_AUTH, "HTTP 401", 10);
+    loss_log_success(&losses);
+    fake_clock_advance(&fake, 59 * NS_PER_S);
+    ck_assert_uint_eq(loss_log_state(&losses).failing_since, start);
+    ck_assert_str_eq(loss_log_state(&losses).error,
+                     "20 spans lost, 2 of 6 requests failed: not authenticated: HTTP 401");
+    fake_clock_advance(&fake, NS_PER_S);
+    ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
+    lose_for(CAUSE_AUTH, "HTTP 401", 10);
+    ck_assert_uint_eq(loss_log_state(&losses).failing_since, clock_wall(&fake.clock));
+    end();
+}
+END_TEST
+
+START_TEST(what_a_full_queue_displaces_is_an_incident)
+{
+    const struct outcome full = outcome_of(VERDICT_RETRY, CAUSE_FULL, "the oldest in a full queue");
+    const struct outcome stop = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    begin();
+    loss_log_add(&losses, SIGNAL_TRACES, 3, &stop);
+    ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
+    loss_log_success(&losses);
+    loss_log_add(&losses, SIGNAL_TRACES, 400, &full);
+    loss_log_add(&losses, SIGNAL_PROFILES, 1, &full);
+    loss_log_success(&losses);
+    const struct loss_log_state state = loss_log_state(&losses);
+    ck_assert(state.failing_since == clock_wall(&fake.clock) && state.drops && !state.failed);
+    ck_assert_str_eq(state.error, "400 spans, 1 profile lost: the oldest in a full queue");
+    fake_clock_advance(&fake, 5 * NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_ptr_nonnull(
+        strstr(lines(),
+               "tempo: no longer dropping, after 400 spans, 1 profile dropped since 00:00:00Z\n"));
+    end();
+}
+END_TEST
+
+START_TEST(what_is_lost_after_retries_is_told_while_others_wait)
+{
+    const struct outcome down = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "HTTP 503");
+    begin();
+    loss_log_retry(&losses, &down, NS_PER_S);
+    ck_assert(!loss_log_state(&losses).drops);
+    loss_log_add(&losses, SIGNAL_TRACES, 10, &down);
+    loss_log_retry(&losses, &down, NS_PER_S);
+    const struct loss_log_state state = loss_log_state(&losses);
+    ck_assert(state.drops);
+    ck_assert_str_eq(state.error, "10 spans lost: HTTP 503");
     end();
 }
 END_TEST
@@ -266,6 +372,10 @@ int main(void)
         a_silent_backend_is_told_once_a_minute_and_its_return_once,
         the_state_has_the_error_as_logged_and_since_when,
         slow_requests_are_logged_once_a_minute,
+        a_backend_that_rejects_some_requests_fails_until_it_rejects_none,
+        an_incident_that_comes_back_within_a_minute_is_the_same,
+        what_a_full_queue_displaces_is_an_incident,
+        what_is_lost_after_retries_is_told_while_others_wait,
         NULL,
     };
     return suite_run("loss_log", tests);

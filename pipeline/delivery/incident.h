@@ -1,0 +1,44 @@
+/*
+ * A time in which requests of an exporter fail or accepted data are lost: from the first failure
+ * until one succeeded and none failed for five seconds. If it comes back within a minute it is the
+ * same one, which then lasts until none failed for a minute. Not thread-safe.
+ */
+#ifndef PIPELINE_DELIVERY_INCIDENT_H
+#define PIPELINE_DELIVERY_INCIDENT_H
+
+#include "lib/base/bytes.h"
+#include "lib/base/clock.h"
+#include "lib/wire/otlp/signal.h"
+
+#include <stdbool.h>
+
+struct incident {
+    bool open;                   /* until incident_close */
+    uint64_t since;              /* wall, ns: of its first failure, also once it is over */
+    uint64_t lost[SIGNAL_COUNT]; /* items, since then, as are the rest */
+    uint64_t failed_requests;
+    uint64_t failed;    /* mono: the last failure */
+    uint64_t succeeded; /* mono: the first success after it; 0: none */
+    bool again;         /* it came back */
+};
+
+/* A request failed, or what was accepted is lost. True: another incident begins. */
+bool incident_fail(struct incident *incident, const struct clock *clock);
+/* A request succeeded. True: it is the first one since the last failure. */
+bool incident_succeed(struct incident *incident, const struct clock *clock);
+
+/* When it is over if nothing fails, mono; TIME_NEVER: there is none, or no success yet. */
+uint64_t incident_ends(const struct incident *incident);
+/* Whether there is one at a time of mono. */
+bool incident_lasts(const struct incident *incident, uint64_t mono_ns);
+/* Marks one that is over. True: it was not marked yet. */
+bool incident_close(struct incident *incident, uint64_t mono_ns);
+
+bool incident_lost_any(const struct incident *incident);
+/* Appends "20 spans, 3 profiles", nothing if none was lost. */
+void incident_put_lost(const struct incident *incident, struct bytes *out);
+/* Appends "20 spans lost, 2 of 9 requests failed", or what of it is to be told, after so many
+ * requests that succeeded since it began. */
+void incident_put_extent(const struct incident *incident, uint64_t succeeded, struct bytes *out);
+
+#endif
