@@ -1,9 +1,11 @@
 #include "lib/journal/rescue.h"
 
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -156,12 +158,16 @@ bool journal_trouble(struct journal *journal, struct bytes *out)
     if (!journal->trouble[0] && !journal_is_in_place(journal)) {
         snprintf(journal->trouble, sizeof journal->trouble, "\"%s\" was removed",
                  journal->settings.directory);
+        journal_begin_trouble(journal);
         journal->probe_at = 0;
         pthread_cond_signal(&journal->to_write);
     }
     bool trouble = journal->trouble[0];
+    char since[CLOCK_TEXT];
     if (trouble)
-        bytes_append(out, journal->trouble, strlen(journal->trouble));
+        bytes_printf(out, "%s, since %s (%" PRIu64 " request%s refused)", journal->trouble,
+                     clock_text(journal->trouble_since, since), journal->trouble_refused,
+                     journal->trouble_refused == 1 ? "" : "s");
     pthread_mutex_unlock(&journal->lock);
     return trouble;
 }

@@ -106,8 +106,8 @@ void journal_recall(struct journal *journal, struct view owner, journal_recall_f
 void journal_figures(struct journal *journal, struct journal_figures *figures);
 
 /* Appends to out what currently prevents writing: the disk rejected the last appends, or the
- * directory is gone. False: nothing does. The journal recovers by itself, even without new appends.
- * Any thread. */
+ * directory is gone, since when, and how many were refused. False: nothing does. The journal
+ * recovers by itself, even without new appends. Any thread. */
 bool journal_trouble(struct journal *journal, struct bytes *out);
 
 /* Completes the appends in progress (their done is called), syncs, and closes the directory; if no

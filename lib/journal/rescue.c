@@ -1,5 +1,6 @@
 #include "lib/journal/rescue.h"
 
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 
 #include <errno.h>
@@ -172,22 +173,53 @@ bool journal_rescue(struct journal *journal)
     return true;
 }
 
-void journal_set_trouble(struct journal *journal, const char *what)
+void journal_begin_trouble(struct journal *journal)
 {
-    pthread_mutex_lock(&journal->lock);
-    if (!what || !journal->trouble[0]) {
-        journal->probe_wait = PROBE_FIRST;
-        journal->probe_at = clock_mono(&clock_system) + PROBE_FIRST;
-    }
-    if (!what)
-        journal->trouble[0] = '\0';
-    else if (journal_is_in_place(journal))
+    journal->trouble_since = clock_wall(&clock_system);
+    journal->trouble_refused = 0;
+}
+
+/* Lock held. */
+static void put_trouble(struct journal *journal, const char *what)
+{
+    if (journal_is_in_place(journal))
         snprintf(journal->trouble, sizeof journal->trouble, "\"%.150s\" cannot be written: %s",
                  journal->settings.directory, what);
     else
         snprintf(journal->trouble, sizeof journal->trouble, "\"%s\" was removed: %s",
                  journal->settings.directory, what);
+}
+
+static void tell_trouble_over(struct journal *journal, uint64_t since, uint64_t refused)
+{
+    char text[CLOCK_TEXT];
+    journal->refusing = false;
+    if (refused)
+        log_info("journal: can be written again, after %" PRIu64 " request%s refused since %s",
+                 refused, refused == 1 ? "" : "s", clock_text(since, text));
+    else
+        log_info("journal: can be written again");
+}
+
+void journal_set_trouble(struct journal *journal, const char *what, uint64_t refused)
+{
+    pthread_mutex_lock(&journal->lock);
+    bool had = journal->trouble[0], over = had && !what;
+    uint64_t since = journal->trouble_since, before = journal->trouble_refused;
+    if (!what || !had) {
+        journal->probe_wait = PROBE_FIRST;
+        journal->probe_at = clock_mono(&clock_system) + PROBE_FIRST;
+    }
+    if (what && !had)
+        journal_begin_trouble(journal);
+    journal->trouble_refused += refused;
+    if (what)
+        put_trouble(journal, what);
+    else
+        journal->trouble[0] = '\0';
     pthread_mutex_unlock(&journal->lock);
+    if (over)
+        tell_trouble_over(journal, since, before);
 }
 
 void journal_probe(struct journal *journal)
@@ -195,7 +227,7 @@ void journal_probe(struct journal *journal)
     journal_follow_path(journal);
     bool whole = journal_is_in_place(journal) && journal_rescue(journal) && !journal->left_behind;
     if (whole && journal_can_write(journal)) {
-        journal_set_trouble(journal, NULL);
+        journal_set_trouble(journal, NULL, 0);
         return;
     }
     pthread_mutex_lock(&journal->lock);

@@ -19,8 +19,12 @@ bool journal_follow_path(struct journal *journal);
  * `lost`. False: sync failed. */
 bool journal_rescue(struct journal *journal);
 
-/* Sets what journal_trouble reports; NULL: nothing. */
-void journal_set_trouble(struct journal *journal, const char *what);
+/* Sets what journal_trouble reports, and counts the requests refused for it. NULL: nothing; logs
+ * that it is over. */
+void journal_set_trouble(struct journal *journal, const char *what, uint64_t refused);
+
+/* With the lock held: trouble begins. */
+void journal_begin_trouble(struct journal *journal);
 
 /* Checks whether the trouble is over, and schedules the next check. */
 void journal_probe(struct journal *journal);

@@ -65,6 +65,8 @@ struct journal {
     uint64_t probe_wait;
     bool left_behind;             /* entries remain in deleted files */
     char trouble[256];            /* what prevents writing; "": nothing. Under lock */
+    uint64_t trouble_since;       /* wall; under lock */
+    uint64_t trouble_refused;     /* requests since then; under lock */
     uint64_t probe_at;            /* mono: when to check trouble again; under lock */
     struct journal_entry **found; /* left by an earlier process, by sequence */
     size_t found_count;

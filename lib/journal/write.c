@@ -301,9 +301,9 @@ static void write_count_refused(struct journal *journal, const struct journal_wr
             last = write->fault == JOURNAL_TOO_LARGE ? last : write;
         }
     if (first)
-        write_tell(journal, last);
+        journal_set_trouble(journal, trouble_of(journal, last), refused);
     if (first)
-        journal_set_trouble(journal, trouble_of(journal, last));
+        write_tell(journal, last);
     pthread_mutex_lock(&journal->lock);
     journal->figures.refused += refused;
     pthread_mutex_unlock(&journal->lock);

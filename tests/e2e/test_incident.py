@@ -3,6 +3,7 @@ import collections
 import http.server
 import os
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -73,7 +74,7 @@ class Backend:
 
 
 class Sidecar(harness.Program):
-    def __init__(self, folder, limit=24):
+    def __init__(self, folder, limit=24, journal=None):
         self.backend = Backend()
         self.http, self.page, self.metrics, self.profiles = (harness.free_port() for _ in range(4))
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,6 +82,10 @@ class Sidecar(harness.Program):
         self.config.write_text(CONFIG.format(http=self.http, page=self.page, metrics=self.metrics,
                                              backend=self.backend.port, limit=limit,
                                              profiles=self.profiles))
+        if journal:
+            self.config.write_text(self.config.read_text().replace(
+                "extensions: {", f"extensions: {{journal: {{directory: {journal}}}, ").replace(
+                    "extensions: [status]", "extensions: [status, journal]"))
         super().__init__("spanlink", folder, [harness.SPANLINK, "--config", self.config])
         self.wait_ports(self.http, self.page, self.metrics, self.profiles, seconds=10)
 
@@ -468,3 +473,18 @@ def test_all_places_agree_how_far_the_clocks_are_apart(sidecar, span, profile, a
     assert abs(told["out_of_reach_ns"] / 1e9 - apart) < 20, told
     if profile > 0:
         assert int(told["last_end_unix_nano"]) > (now + profile - 20) * 1e9
+
+
+def test_a_journal_that_cannot_be_written_is_told_since_when(tmp_path):
+    folder = tmp_path / "journal"
+    sidecar = Sidecar(tmp_path, journal=folder)
+    assert sidecar.send() == 200
+    shutil.rmtree(folder)
+    folder.write_text("no directory")
+    assert [sidecar.send() for _ in range(3)] == [503] * 3
+    told = sidecar.state()["trouble"]
+    assert re.search(r"journal: .* was removed: .*, since \d\d:\d\d:\d\dZ \(3 requests refused\)$", told)
+    folder.unlink()
+    assert harness.wait_for(lambda: sidecar.state()["trouble"] is None, 30)
+    assert "journal: can be written again, after 3 requests refused since " in sidecar.log.read_text()
+    sidecar.stop()
