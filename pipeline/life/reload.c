@@ -12,6 +12,7 @@
 #include "pipeline/life/runtime_state.h"
 #include "pipeline/telemetry/logs.h"
 
+#include "lib/base/announce.h"
 #include "lib/base/log.h"
 #include "lib/base/redact.h"
 
@@ -434,9 +435,12 @@ static enum reload_result reload_run(struct reload *reload)
         discard(reload);
         return RELOAD_FAILED;
     }
+    announce_hold();
     bool opened = open_new(reload);
-    if (opened) {
+    if (opened)
         put_in_force(reload);
+    announce_release(opened);
+    if (opened) {
         change_telemetry(reload);
         reload_log(reload);
     } else {

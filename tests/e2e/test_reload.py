@@ -212,8 +212,10 @@ def test_a_broken_file_leaves_the_old_configuration_running(tmp_path):
 
 def test_a_port_in_use_leaves_the_old_configuration_running(tmp_path):
     running = Running(tmp_path)
+    listening = running.log_count(", listening on ")
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        running.fail(http=taken.getsockname()[1], out="other")
+        running.fail(http=taken.getsockname()[1], out="other", grpc=harness.free_port())
+    assert running.log_count(", listening on ") == listening
     assert "protocols.http.endpoint: 127.0.0.1:" in running.program.log.read_text()
     with requests.Session() as session:
         assert post(session, running.values["http"], "span") == 200

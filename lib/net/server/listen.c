@@ -1,6 +1,6 @@
 #include "lib/net/server/listen.h"
 
-#include "lib/base/log.h"
+#include "lib/base/announce.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -94,7 +94,10 @@ static void listen_log(const struct listen_on *on, bool open, const char *text,
 {
     if (open) {
         const struct log_source source = {.id = on->id, .kind = on->kind};
-        log_of(&source, LOG_INFO, "%s%s, listening on %s", on->what, tls ? " with TLS" : "", text);
+        char line[ADDRESS_SIZE + 128];
+        snprintf(line, sizeof line, "%s%s, listening on %s", on->what, tls ? " with TLS" : "",
+                 text);
+        announce(&source, line);
         return;
     }
     snprintf(error, error_size, "%s: %s", on->key, text);
