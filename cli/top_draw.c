@@ -251,16 +251,25 @@ static int by_not_linked(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+/* A service's name, with its tenant if it has one. */
+static const char *service_of(const struct top_value *row, char out[LINE_SIZE])
+{
+    const char *tenant = top_value_get(row, "tenant")->text;
+    snprintf(out, LINE_SIZE, "%.200s%s%.100s%s", top_value_get(row, "service")->text,
+             *tenant ? " (" : "", tenant, *tenant ? ")" : "");
+    return out;
+}
+
 static void put_service(struct drawing *drawing, const struct top_value *service)
 {
     const struct top_value *reason = top_value_get(service, "reasons")->first;
-    char name[LINE_SIZE], why[LINE_SIZE] = "";
+    char name[LINE_SIZE], whole[LINE_SIZE], why[LINE_SIZE] = "";
     for (size_t at = 0; reason && at < sizeof why - 64; reason = reason->next)
         at += (size_t)snprintf(why + at, sizeof why - at, "%s%.40s %.0f", at ? ", " : "",
                                top_value_get(reason, "reason")->text, number_of(reason, "count"));
     put_line(drawing, false, "%s %9.0f %9.0f  %s",
-             padded(top_value_get(service, "service")->text, NAME_WIDTH, name),
-             number_of(service, "linked"), number_of(service, "not_linked"), why);
+             padded(service_of(service, whole), NAME_WIDTH, name), number_of(service, "linked"),
+             number_of(service, "not_linked"), why);
 }
 
 /* Services with the most spans that are not linked first. */
@@ -288,11 +297,11 @@ static void put_links(struct drawing *drawing, unsigned most)
 
 static void put_route(struct drawing *drawing, const struct top_value *each, double sum)
 {
-    char route[LINE_SIZE], name[LINE_SIZE], bar[BAR_WIDTH + 1];
+    char route[LINE_SIZE], name[LINE_SIZE], service[LINE_SIZE], bar[BAR_WIDTH + 1];
     double cpu = number_of(each, "cpu_ns"), wall = number_of(each, "wall_ns");
     double share = sum > 0 ? cpu / sum : 0;
     size_t width = (size_t)(share * BAR_WIDTH + 0.5);
-    snprintf(route, sizeof route, "%.200s  %.200s", top_value_get(each, "service")->text,
+    snprintf(route, sizeof route, "%.200s  %.200s", service_of(each, service),
              top_value_get(each, "span_name")->text);
     padded(route, NAME_WIDTH + 10, name);
     if (number_of(each, "cpu_known") == 0 && wall > 0) {

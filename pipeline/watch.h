@@ -23,6 +23,7 @@ struct watch_service {
     uint64_t key; /* unique for a tenant and name */
     struct view name;
     const char *language; /* its telemetry.sdk.language; static; NULL: not known */
+    struct view tenant;   /* empty: none, or tenants are not separated */
 };
 
 /* A decision about a span. Times are wall time, ns; 0: not known. */
@@ -63,7 +64,7 @@ struct watch_window {
 
 /* A sample of an upload that names a span. Several samples of an upload may name the same one. */
 struct watch_sample {
-    uint64_t id;
+    uint64_t id; /* 0: it is the sum of all that name none */
     uint32_t samples;
     uint64_t cpu_ns, wall_ns; /* 0: not measured */
 };

@@ -93,7 +93,7 @@ def main():
     width = shutil.get_terminal_size((100, 24)).columns
     try:
         traces = settled(url)
-        routes = get(url, "/api/cost")["routes"]
+        routes = [r for r in get(url, "/api/cost")["routes"] if r["kind"] == "route"]
         print_traces(traces)
         if routes:
             hottest = routes[0]

@@ -7,7 +7,7 @@
 static const struct metric cpu_row =
     METRIC_ROW("spanlink_cpu_seconds", METRIC_COUNTER, METRIC_BASIC, "s",
                "CPU time of profile samples by the service and name of the span that they were "
-               "taken in.");
+               "taken in; (no span): in none that passed.");
 
 const struct metric status_metrics[] = {
     METRIC_FIELD(struct status, kept_bytes, "spanlink_status_kept_bytes", METRIC_GAUGE,
@@ -37,7 +37,8 @@ static void measure_routes(struct known *known, struct metrics *metrics)
         if (route->metered)
             metrics_add(metrics, &cpu_row, in_seconds(route->metered_ns),
                         METRIC_LABELS({"service", service_name(known, route)},
-                                      {"span_name", names_get(&known->names, route->name)}));
+                                      {"tenant", known_tenant(known, route->service)},
+                                      {"span_name", known_route_name(known, route)}));
     }
     if (known->metered_others)
         metrics_add(
@@ -100,7 +101,7 @@ static bool read_query(struct cost_query *query, const char *text, uint64_t now,
 static struct cost_row row_of(const struct cost_query *query, const struct known *known,
                               const struct known_route *route)
 {
-    bool cpu = known->services[route->service]->times_cpu;
+    bool cpu = known_route_times_cpu(known, route);
     struct cost_row row = {.route = route,
                            .turn = route->turn,
                            .cpu_ns = route->cpu_ns,
@@ -151,12 +152,15 @@ static size_t choose_rows(const struct cost_query *query, const struct known *kn
 static void put_route(const struct cost_query *query, const struct known *known,
                       const struct cost_row *row, struct json *json)
 {
+    static const char *const kinds[] = {"route", "others", "no_span"};
     const struct known_route *route = row->route;
     json_open(json, NULL, '{');
     json_text(json, "service", service_name(known, route));
-    json_text(json, "span_name", names_get(&known->names, route->name));
+    json_text(json, "tenant", known_tenant(known, route->service));
+    json_text(json, "span_name", known_route_name(known, route));
+    json_word(json, "kind", kinds[known_route_kind(known, route)]);
     json_number(json, "cpu_ns", row->cpu_ns);
-    json_bool(json, "cpu_known", known->services[route->service]->times_cpu);
+    json_bool(json, "cpu_known", known_route_times_cpu(known, route));
     json_number(json, "wall_ns", row->wall_ns);
     json_number(json, "samples", row->samples);
     json_number(json, "spans", row->spans);

@@ -47,6 +47,7 @@ static char *text_or_null(const char *text)
 static void describe(struct gathered *one, const struct batch *batch)
 {
     one->kind = KEPT_TRACES;
+    one->tenant = batch->metadata ? metadata_ref(batch->metadata) : NULL;
     if (batch->signal == SIGNAL_TRACES)
         return;
     switch (batch->encoding) {
@@ -148,6 +149,7 @@ enum { SEEN_AT_ONCE = 64 };
 struct seen_list {
     struct status *self;
     struct known_seen seen[SEEN_AT_ONCE];
+    struct view tenant;
     size_t count;
     uint64_t now;
 };
@@ -193,6 +195,7 @@ static void seen_add(struct seen_list *list, const struct otlp_span *span, struc
         .trace = span_id_load(span->trace_id.data + 8),
         .service = service,
         .name = span->name,
+        .tenant = list->tenant,
         .child = !link && !otlp_span_is_local_root(span),
     };
     if (list->count == SEEN_AT_ONCE)
@@ -200,12 +203,13 @@ static void seen_add(struct seen_list *list, const struct otlp_span *span, struc
 }
 
 /* Attributes samples to the routes of local roots and linked spans. */
-static void gather_join(struct status *self, struct view request)
+static void gather_join(struct status *self, struct view request, struct view tenant)
 {
     struct seen_list list; /* large: its rows are not initialised */
     struct otlp_walk walk;
     struct view service = {0};
     list.self = self;
+    list.tenant = tenant;
     list.count = 0;
     list.now = clock_wall(self->env->clock);
     otlp_walk_begin(&walk, SIGNAL_TRACES, request);
@@ -273,6 +277,7 @@ void gather_settle(struct status *self)
         return;
     struct join join;
     join.list.self = self;
+    join.list.tenant = (struct view){0};
     join.list.count = 0;
     join.list.now = now;
     looked_walk(self, first, UINT64_MAX, join_visited, &join);
@@ -284,7 +289,8 @@ static void gather_work(struct status *self, struct gathered *one)
     struct buffer *flat = buffer_flat(one->payload);
     struct view content = flat ? buffer_view(flat) : (struct view){0};
     if (flat && one->kind == KEPT_TRACES) {
-        gather_join(self, content);
+        struct view tenant = one->tenant ? view_of(one->tenant->tenant) : (struct view){0};
+        gather_join(self, content, tenant);
         keep_traces(&self->keep, one->class, content, one->arrived);
     } else if (flat) {
         struct kept head = {
@@ -314,6 +320,7 @@ static void gathered_free(struct gathered *one)
     series_unref(one->series);
     free(one->query);
     free(one->content);
+    metadata_unref(one->tenant);
     free(one);
 }
 

@@ -10,7 +10,7 @@
  * costs is small beside the rest at any load. */
 enum { TOKENS_MAX = KNOWN_SPANS, TOKENS_A_SECOND = 2000 };
 
-/* Samples of a span that has not passed after METERED_AFTER count among the others in the metrics,
+/* Samples of a span that has not passed after METERED_AFTER count as no span's in the metrics,
  * for good. Those that came under another name than its own are not its own if, within FOREIGN_FOR,
  * a span of that service comes with the id. */
 enum { METERED_AFTER_S = 600, FOREIGN_FOR_S = 30, NAMES = 4096 };
@@ -32,7 +32,7 @@ bool known_init(struct known *known, struct budget *budget)
     known->services[0] = calloc(1, sizeof **known->services);
     known->tables = calloc(1, sizeof *known->tables);
     known->service_count = 1;
-    known->route_count = KNOWN_SERVICES;
+    known->route_count = KNOWN_UNNAMED;
     known->charged = sizeof *known->tables + sizeof **known->services;
     budget_force(budget, known->charged);
     if (!known->tables)
@@ -124,10 +124,10 @@ static struct known_stretch known_owed_over(const struct known_span *span)
     return (struct known_stretch){span->owed_from * NS_PER_S, span->owed_to * NS_PER_S};
 }
 
-/* Where that is meanwhile: with the route of a span that passed, else among the others. */
+/* Where that is meanwhile: with the route of a span that passed, else with what none claims. */
 static size_t known_owed_at(const struct known *known, const struct known_span *span)
 {
-    return span->dealt ? known_route_for(known, span) : span->under;
+    return span->dealt ? known_route_for(known, span) : known_unclaimed(span->under);
 }
 
 static void known_take_back(struct known *known, const struct known_span *span)
@@ -268,7 +268,7 @@ static struct known_span *known_put_decided(struct known *known, uint64_t id, ui
     for (span = known_find(known, id); span; span = known_next(known, span)) {
         if (known_is_foreign(span) && span->under == service)
             return known_split(known, span, service);
-        if (!span->decided && !span->dealt)
+        if (!span->decided && !span->dealt && known_shares_tenant(known, span, service))
             open = span;
     }
     span = open ? open : known_make(known, id);
@@ -291,7 +291,7 @@ static struct known_span *known_put_sampled(struct known *known, uint64_t id, ui
     for (span = known_find(known, id); span; span = known_next(known, span)) {
         if (known_has_samples(span) && span->under == service)
             return span;
-        if (!known_has_samples(span))
+        if (!known_has_samples(span) && known_shares_tenant(known, span, service))
             open = span;
     }
     return open ? open : known_make(known, id);
@@ -472,6 +472,11 @@ void known_sampled(struct known *known, const struct watch_window *window,
         if (i + NEAR < count)
             known_fetch_span(known, samples[i + NEAR].id);
         struct known_sum sum = known_sum_of(window, &samples[i]);
+        if (!samples[i].id) {
+            known_route_add(known, known_unclaimed(at), &sum, &over);
+            known_meter(known, known_unclaimed(at), sum.cpu_ns);
+            continue;
+        }
         known_service_sampled(known->services[at], &sum);
         if (known_may(known, window->arrived)) {
             known_add_sample(known, (uint16_t)at, window, &samples[i], &over);
@@ -485,19 +490,26 @@ void known_sampled(struct known *known, const struct watch_window *window,
 /* The service of a span as it passed; of several tenants' with that name, the one that is known to
  * have the span. */
 static uint16_t known_seen_service(const struct known *known, const struct known_span *span,
-                                   struct view name)
+                                   const struct known_seen *seen)
 {
-    if (span->decided || names_eq(&known->names, known->services[span->service]->name, name))
+    if (span->decided ||
+        names_eq(&known->names, known->services[span->service]->name, seen->service))
         return span->service;
-    return (uint16_t)known_service_find(known, name);
+    size_t found = known_service_find(known, seen->service);
+    for (size_t i = found; found && i < known->service_count; i++)
+        if (names_eq(&known->names, known->services[i]->name, seen->service) &&
+            names_eq(&known->names, known->services[i]->tenant, seen->tenant))
+            return (uint16_t)i;
+    return (uint16_t)found;
 }
 
 void known_seen(struct known *known, const struct known_seen *seen, uint64_t now)
 {
     known_fold(known);
-    struct known_span *own = known_find_of(known, seen->id, seen->service), *span = own;
+    struct known_span *own = known_find_in(known, seen->id, seen->service, seen->tenant),
+                      *span = own;
     if (seen->link && seen->link != seen->id)
-        span = known_find_of(known, seen->link, seen->service);
+        span = known_find_in(known, seen->link, seen->service, seen->tenant);
     if (!span && seen->link)
         span = known_make(known, seen->link);
     if (own)
@@ -507,7 +519,7 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     span->trace = seen->trace;
     if (span->dealt)
         return;
-    span->service = known_seen_service(known, span, seen->service);
+    span->service = known_seen_service(known, span, seen);
     bool costs = known_owes(span);
     size_t route = known_route_of(known, span->service, seen->name, costs);
     known_take_back(known, span);

@@ -23,7 +23,7 @@ struct known {
     struct known_service *services[KNOWN_SERVICES]; /* 0: all that there is no room for */
     size_t service_count, service_last;             /* service_last: the one found last */
     uint64_t service_turns, service_turned;         /* services that may give way now; wall */
-    struct known_route *routes; /* of each service its others, then those with names */
+    struct known_route *routes; /* the first KNOWN_UNNAMED are of each service, see there */
     uint16_t route_buckets[KNOWN_NAMED * 2];
     size_t route_count; /* with those of services, which may be unused */
     size_t metered_count;
@@ -56,13 +56,14 @@ void known_sampled(struct known *known, const struct watch_window *window,
  * none. now: wall. */
 struct known_seen {
     uint64_t id, link, trace;
-    struct view service, name;
+    struct view service, name, tenant; /* tenant: empty: none, or not known */
     bool child; /* not linked, and no local root: counts only if samples name it */
 };
 void known_seen(struct known *known, const struct known_seen *seen, uint64_t now);
 
-/* Samples whose span has not passed count under NAME_OTHERS, and go to its route when it does. In
- * the metrics, which cannot take back, they count when it passes, or after ten minutes. now: wall.
+/* Samples whose span has not passed count under NAME_UNCLAIMED, and go to its route when it does.
+ * In the metrics, which cannot take back, they count when it passes, or after ten minutes. now:
+ * wall.
  */
 void known_settle(struct known *known, uint64_t now);
 
@@ -90,8 +91,22 @@ bool known_may_have_passed(struct known *known, uint64_t now);
 /* Its samples: of CPU time or, if that is not measured, of wall time. */
 uint64_t known_samples(const struct known *known, const struct known_span *span);
 
-/* The service with this name; 0: none. */
+/* The service with this name, the first of those of several tenants; 0: none. */
 size_t known_service_find(const struct known *known, struct view name);
+
+/* The tenant of a service; empty: none. */
+struct view known_tenant(const struct known *known, size_t service);
+
+/* What a route is: of spans with a name; the rest of these, which there is no room for; or samples
+ * that name no span which passed. */
+enum known_route_kind { KNOWN_ROUTE_NAMED, KNOWN_ROUTE_OTHERS, KNOWN_ROUTE_UNCLAIMED };
+enum known_route_kind known_route_kind(const struct known *known, const struct known_route *route);
+
+/* The name of its spans, NAME_OTHERS or NAME_UNCLAIMED. */
+struct view known_route_name(const struct known *known, const struct known_route *route);
+
+/* Whether its CPU time is measured: by its samples or, if it has none, by its service's. */
+bool known_route_times_cpu(const struct known *known, const struct known_route *route);
 
 /* The index of a reason in known->reasons, which gets it. */
 size_t known_reason_of(struct known *known, const struct watch_reason *reason);

@@ -24,16 +24,41 @@ struct known_span *known_next(const struct known *known, const struct known_span
     return known_from(known, span->next, span->id);
 }
 
-struct known_span *known_find_of(const struct known *known, uint64_t id, struct view service)
+bool known_shares_tenant(const struct known *known, const struct known_span *span, uint16_t service)
 {
-    struct known_span *open = NULL;
+    return !span->service ||
+           known->services[span->service]->tenant == known->services[service]->tenant;
+}
+
+/* Tenants may not be separated. */
+static bool known_is_in(const struct known *known, const struct known_span *span,
+                        struct view tenant)
+{
+    uint32_t own = known->services[span->service]->tenant;
+    return !tenant.size || !own || names_eq(&known->names, own, tenant);
+}
+
+struct known_span *known_find_in(const struct known *known, uint64_t id, struct view service,
+                                 struct view tenant)
+{
+    struct known_span *open = NULL, *sampled = NULL;
     for (struct known_span *span = known_find(known, id); span; span = known_next(known, span)) {
-        if (names_eq(&known->names, known->services[span->service]->name, service))
+        if (!known_is_in(known, span, tenant))
+            continue;
+        bool named = names_eq(&known->names, known->services[span->service]->name, service);
+        if (named && (span->decided || span->dealt))
             return span;
-        if (!span->decided || !span->service)
+        if (named)
+            sampled = span;
+        else if (!span->decided || !span->service)
             open = span;
     }
-    return open;
+    return sampled ? sampled : open;
+}
+
+struct known_span *known_find_of(const struct known *known, uint64_t id, struct view service)
+{
+    return known_find_in(known, id, service, (struct view){0});
 }
 
 bool known_may_have(const struct known *known, uint64_t id)

@@ -9,8 +9,15 @@
 struct known_span *known_find(const struct known *known, uint64_t id);
 struct known_span *known_next(const struct known *known, const struct known_span *span);
 
-/* The span with an id that a service sent, else one of which only samples are known. NULL: none. */
+/* The span with an id that a service sent, else one of which only samples are known. tenant: empty:
+ * of any. NULL: none. */
+struct known_span *known_find_in(const struct known *known, uint64_t id, struct view service,
+                                 struct view tenant);
 struct known_span *known_find_of(const struct known *known, uint64_t id, struct view service);
+
+/* Whether a span may be of a service's tenant. */
+bool known_shares_tenant(const struct known *known, const struct known_span *span,
+                         uint16_t service);
 
 /* Whether samples of a span came with a window of its service. */
 enum known_held { KNOWN_NOT_HELD, KNOWN_HELD, KNOWN_HELD_UNKNOWN };

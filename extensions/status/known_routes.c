@@ -15,8 +15,8 @@ static struct known_route *known_route_use(struct known *known, size_t number)
     if (route->used)
         return route;
     route->used = true;
-    if (number < KNOWN_SERVICES)
-        route->service = (uint16_t)number;
+    if (number < KNOWN_UNNAMED)
+        route->service = (uint16_t)(number % KNOWN_SERVICES);
     if (route->series) {
         memset(route->series, 0, KNOWN_SERIES * sizeof *route->series);
         return route;
@@ -139,6 +139,27 @@ void known_route_take(struct known *known, size_t number, const struct known_sum
         known->metered_least = route->cpu_ns;
 }
 
+enum known_route_kind known_route_kind(const struct known *known, const struct known_route *route)
+{
+    size_t number = (size_t)(route - known->routes);
+    return number >= KNOWN_UNNAMED    ? KNOWN_ROUTE_NAMED
+           : number >= KNOWN_SERVICES ? KNOWN_ROUTE_UNCLAIMED
+                                      : KNOWN_ROUTE_OTHERS;
+}
+
+struct view known_route_name(const struct known *known, const struct known_route *route)
+{
+    if (known_route_kind(known, route) == KNOWN_ROUTE_UNCLAIMED)
+        return VIEW(NAME_UNCLAIMED);
+    return names_get(&known->names, route->name);
+}
+
+/* The samples may have come under another service's name than that of the spans. */
+bool known_route_times_cpu(const struct known *known, const struct known_route *route)
+{
+    return known->services[route->service]->times_cpu || route->samples || route->cpu_ns;
+}
+
 void known_route_passed(struct known *known, size_t number, bool linked, uint64_t now)
 {
     struct known_route *route = known_route_use(known, number);
@@ -202,7 +223,7 @@ void known_meter(struct known *known, size_t number, uint64_t cpu_ns)
     struct known_route *route = &known->routes[number];
     if (!cpu_ns)
         return;
-    if (!route->metered && number != 0)
+    if (!route->metered && number != 0 && number != known_unclaimed(0))
         known_meter_choose(known, route);
     *(route->metered ? &route->metered_ns : &known->metered_others) += cpu_ns;
 }
@@ -231,12 +252,16 @@ static void known_renew_names(struct known *known)
     for (size_t i = 1; i < known->service_count; i++)
         known->services[i]->name =
             names_put(&known->names, names_get(&old, known->services[i]->name));
+    for (size_t i = 1; i < known->service_count; i++)
+        if (known->services[i]->tenant)
+            known->services[i]->tenant =
+                names_put(&known->names, names_get(&old, known->services[i]->tenant));
     for (size_t i = 0; i < CLOCKS_MAX; i++)
         if (known->clocks.rows[i].at)
             known->clocks.rows[i].name =
                 names_put(&known->names, names_get(&old, known->clocks.rows[i].name));
     memset(known->route_buckets, 0, sizeof known->route_buckets);
-    for (size_t i = KNOWN_SERVICES; i < known->route_count; i++) {
+    for (size_t i = KNOWN_UNNAMED; i < known->route_count; i++) {
         if (!known->routes[i].used)
             continue;
         known->routes[i].name = names_put(&known->names, names_get(&old, known->routes[i].name));
@@ -288,7 +313,7 @@ static void known_route_give_way(struct known *known, size_t number, size_t into
         return;
     known_route_merge(known, route, into);
     known_unmeter(known, route);
-    if (number >= KNOWN_SERVICES) {
+    if (number >= KNOWN_UNNAMED) {
         uint16_t *at = known_route_bucket(known, route->service, route->name);
         while (*at != number + 1)
             at = &known->routes[*at - 1].next;
@@ -311,7 +336,7 @@ static bool known_route_is_less(const struct known_route *a, const struct known_
  * costly route cannot lose its place to many cheap ones. */
 static size_t known_route_replace(struct known *known)
 {
-    size_t least = KNOWN_SERVICES;
+    size_t least = KNOWN_UNNAMED;
     for (size_t i = least + 1; i < known->route_count; i++)
         if (known_route_is_less(&known->routes[i], &known->routes[least]))
             least = i;
@@ -348,8 +373,9 @@ size_t known_route_for(const struct known *known, const struct known_span *span)
 
 void known_routes_give_way(struct known *known, uint16_t service)
 {
-    for (size_t i = KNOWN_SERVICES; i < known->route_count; i++)
+    for (size_t i = KNOWN_UNNAMED; i < known->route_count; i++)
         if (known->routes[i].used && known->routes[i].service == service)
             known_route_give_way(known, i, 0);
     known_route_give_way(known, service, 0);
+    known_route_give_way(known, known_unclaimed(service), known_unclaimed(0));
 }

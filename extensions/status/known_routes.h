@@ -16,6 +16,12 @@ struct known_stretch {
 
 struct known_stretch known_stretch_of(uint64_t start, uint64_t end, uint64_t arrived);
 
+/* The number of what a service's samples have that name no span which passed. */
+static inline size_t known_unclaimed(size_t service)
+{
+    return KNOWN_SERVICES + service;
+}
+
 /* The route of a service and name. Where there is no room, the cheapest gives way if `turns`; else
  * it is the service's others. */
 size_t known_route_of(struct known *known, uint16_t service, struct view name, bool turns);

@@ -10,8 +10,9 @@
 enum {
     KNOWN_SPANS = 40000,
     KNOWN_SERVICES = 256,
-    KNOWN_NAMED = 512,                           /* routes with a name, ... */
-    KNOWN_ROUTES = KNOWN_SERVICES + KNOWN_NAMED, /* ... and of each service its others */
+    KNOWN_NAMED = 512,                  /* routes with a name, ... */
+    KNOWN_UNNAMED = 2 * KNOWN_SERVICES, /* ... and before them, of each service two */
+    KNOWN_ROUTES = KNOWN_UNNAMED + KNOWN_NAMED,
     KNOWN_WINDOWS = 1024,
     KNOWN_REASONS = 16,
     KNOWN_BESIDE = 16,
@@ -47,7 +48,7 @@ struct known_span {
     uint8_t told;            /* the same as reported: see reason.h */
     bool dealt : 1;          /* it passed: its route counted it */
     bool times_cpu : 1;      /* some of its samples have CPU time */
-    bool metered : 1;        /* the metrics page has what it owes, among the others */
+    bool metered : 1;        /* the metrics page has what it owes, as no span's */
     bool beside : 1;         /* it has samples of kinds that do not confirm */
     bool tried : 1;          /* it was looked for among the spans that had passed before */
     bool unproven : 1;       /* linked without a sample that names it, as configured */
@@ -55,8 +56,8 @@ struct known_span {
 
 struct known_service {
     uint64_t key;
-    uint32_t name;
-    const char *language; /* of its SDK; static; NULL: not known */
+    uint32_t name, tenant; /* tenant: 0: none */
+    const char *language;  /* of its SDK; static; NULL: not known */
     bool has_spans, has_profiles;
     bool times_cpu; /* some of its profiles measure CPU time */
     uint64_t linked, not_linked, cpu_ns, wall_ns;
@@ -84,7 +85,8 @@ struct known_route_step {
     uint32_t samples, wall_samples, spans, linked;
 };
 
-/* Service and name of spans; or the others of a service, whose number is that of the service. */
+/* Service and name of spans; or the others of a service, whose number is that of the service; or
+ * what its samples have that name no span which passed, whose number is KNOWN_SERVICES more. */
 struct known_route {
     bool used;
     bool metered;           /* the metrics page has it */

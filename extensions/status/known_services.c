@@ -17,6 +17,12 @@ size_t known_service_find(const struct known *known, struct view name)
     return 0;
 }
 
+struct view known_tenant(const struct known *known, size_t service)
+{
+    uint32_t tenant = known->services[service]->tenant;
+    return tenant ? names_get(&known->names, tenant) : (struct view){0};
+}
+
 struct known_step *known_step_of(struct known_service *service, uint64_t now)
 {
     uint64_t step = now / KNOWN_HISTORY_STEP;
@@ -157,6 +163,7 @@ static size_t known_service_put(struct known *known, const struct watch_service 
         return 0;
     known->services[at]->key = service->key;
     known->services[at]->name = known_name(known, service->name);
+    known->services[at]->tenant = service->tenant.size ? known_name(known, service->tenant) : 0;
     return known->service_last = at;
 }
 

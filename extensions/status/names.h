@@ -9,6 +9,9 @@ enum { NAME_CUT = 256 };
 /* Number 0 stands for names beyond the limits. */
 #define NAME_OTHERS "(others)"
 
+/* What stands for the name of a span where samples name none. */
+#define NAME_UNCLAIMED "(no span)"
+
 struct names {
     struct bytes text;
     struct bytes at;   /* uint32_t: where each ends */

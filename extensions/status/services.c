@@ -87,11 +87,12 @@ static void put_profiles(const struct known_service *service, struct json *json)
     json_close(json, '}');
 }
 
-static void put_service(const struct known *known, const struct known_service *service,
-                        uint64_t now, struct json *json)
+static void put_service(const struct known *known, size_t number, uint64_t now, struct json *json)
 {
+    const struct known_service *service = known->services[number];
     json_open(json, NULL, '{');
     json_text(json, "service", names_get(&known->names, service->name));
+    json_text(json, "tenant", known_tenant(known, number));
     json_word(json, "language", service->language);
     json_number(json, "spans", service->linked + service->not_linked);
     json_number(json, "linked", service->linked);
@@ -121,7 +122,7 @@ static void write_services(void *ctx, struct json *json)
         const struct known_service *service = known->services[i];
         /* 0: those that there is no room for, if any. */
         if (i > 0 || service->has_spans || service->has_profiles)
-            put_service(known, service, now, json);
+            put_service(known, i, now, json);
         status_unlock(self);
         status_lock(self);
     }

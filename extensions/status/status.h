@@ -23,6 +23,7 @@ struct gathered {
     struct buffer *payload;
     struct series *series;
     char *query, *content;
+    struct metadata *tenant; /* NULL: none */
     bool by_ingest;
     uint64_t arrived;
 };

@@ -43,6 +43,7 @@ static struct upload_reading reading_of(const struct correlation *self)
     return (struct upload_reading){
         .kinds = kinds_read(self),
         .symbolizes = self->config.symbolizer,
+        .rest = watch_on(self->env->watch),
         .now = clock_wall(self->env->clock),
     };
 }

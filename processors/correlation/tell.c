@@ -93,7 +93,8 @@ static struct watch_service watch_service_of(const struct service *service)
 {
     if (!service)
         return (struct watch_service){0};
-    return (struct watch_service){service->scope, service_name(service), service->language};
+    return (struct watch_service){service->scope, service_name(service), service->language,
+                                  service_tenant(service)};
 }
 
 void tell_decision(const struct context *context, const struct candidate *candidate,
@@ -176,6 +177,15 @@ static void tell_rows(struct watch *watch, const struct watch_window *window,
     samples_flush(&samples);
 }
 
+/* What names no span, in one. */
+static void tell_rest(struct watch *watch, const struct watch_window *window,
+                      const struct upload *upload)
+{
+    struct watch_sample rest = {0, upload->rest.samples, upload->rest.cpu_ns, upload->rest_wall_ns};
+    if (rest.samples || rest.wall_ns)
+        watch_sampled(watch, window, &rest, 1);
+}
+
 void tell_upload(const struct context *context, const struct upload *upload, bool confirms)
 {
     struct watch *watch = context->self->env->watch;
@@ -191,6 +201,7 @@ void tell_upload(const struct context *context, const struct upload *upload, boo
     };
     watch_sampled(watch, &window, NULL, 0);
     tell_rows(watch, &window, upload, 0, upload->count);
+    tell_rest(watch, &window, upload);
     window.beside = true;
     window.content = 0;
     tell_rows(watch, &window, upload, upload->beside, upload->rows);

@@ -38,8 +38,8 @@ OPENAPI = harness.ROOT / "docs" / "openapi.yaml"
 SERVICE = "shop <b>\"x\"</b>\n"
 CONFIG = """\
 receivers:
-  otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{http}"}}}}}}
-  pyroscope: {{endpoint: "127.0.0.1:{ingest}"}}
+  otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{http}"{receivers}}}}}}}
+  pyroscope: {{endpoint: "127.0.0.1:{ingest}"{receivers}}}
 processors: {{correlation: {{{correlation}}}}}
 exporters: {{debug: {{verbosity: basic}}}}
 extensions:
@@ -64,13 +64,13 @@ def needs_spanlink(bypass):
 
 
 class Status(harness.Program):
-    def __init__(self, folder, keep=16, more="", correlation="hold: 1s"):
+    def __init__(self, folder, keep=16, more="", correlation="hold: 1s", receivers=""):
         self.http, self.ingest, self.page, self.metrics = (harness.free_port() for _ in range(4))
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "status.yaml"
         config.write_text(CONFIG.format(http=self.http, ingest=self.ingest, page=self.page,
                                         metrics=self.metrics, keep=f"{keep}{more}",
-                                        correlation=correlation))
+                                        correlation=correlation, receivers=receivers))
         super().__init__("spanlink", folder, [harness.SPANLINK, "--config", config])
         self.wait_ports(self.http, self.ingest, self.page, seconds=10)
 
@@ -84,19 +84,19 @@ class Status(harness.Program):
         check(path, answer)
         return answer.json() if "json" in answer.headers["Content-Type"] else answer
 
-    def send(self, body):
+    def send(self, body, **headers):
         answer = requests.post(f"http://127.0.0.1:{self.http}/v1/traces", body, timeout=10,
-                               headers={"Content-Type": "application/x-protobuf"})
+                               headers={"Content-Type": "application/x-protobuf", **headers})
         assert answer.status_code == 200, answer.text
 
     def push(self, service, pprof, start, length):
         self.push_raw(service, pprof.encode(start, length))
 
-    def push_raw(self, service, raw, name="process_cpu", **labels):
+    def push_raw(self, service, raw, name="process_cpu", headers=None, **labels):
         raw = gzip.compress(raw, 1)
         body = uploads.push_request({"__name__": name, "service_name": service, **labels}, raw)
         answer = requests.post(f"http://127.0.0.1:{self.ingest}{uploads.PUSH}", body, timeout=10,
-                               headers={"Content-Type": "application/proto"})
+                               headers={"Content-Type": "application/proto", **(headers or {})})
         assert answer.status_code == 200, answer.text
 
 
@@ -287,8 +287,80 @@ def test_cost_by_route_is_told_as_metrics_too(seen):
         SERVICE, 40_000_000, 2, 1)
     assert sum(route["series"]) == 40_000_000 and route["cpu_known"] and route["wall_ns"] == 0
     page = requests.get(f"http://127.0.0.1:{seen.metrics}/metrics", timeout=10).text
-    [line] = [s for s in page.splitlines() if s.startswith("spanlink_cpu_seconds{")]
+    [none, line] = sorted(s for s in page.splitlines() if s.startswith("spanlink_cpu_seconds{"))
     assert 'span_name="GET /order"' in line and line.endswith(" 0.04")
+    assert 'span_name="(no span)"' in none and none.endswith(" 0.05")
+
+
+def test_cost_adds_up_to_the_flame_graph_of_the_service(seen):
+    for query in ({}, {"from": "-5m"}):
+        routes = {r["kind"]: r for r in seen.get("/api/cost", service=SERVICE, **query)["routes"]}
+        none = routes["no_span"]
+        assert set(routes) == {"route", "no_span"} and none["span_name"] == "(no span)"
+        assert (none["cpu_ns"], none["samples"], none["cpu_known"]) == (50_000_000, 5, True)
+        assert sum(none["series"]) == 50_000_000 and (none["spans"], none["linked"]) == (0, 0)
+        assert sum(r["cpu_ns"] for r in routes.values()) == \
+            seen.get("/api/flamegraph", service=SERVICE)["total"]
+
+
+def push_cpu(status, service, start, samples, **labels):
+    """Pushes a profile of so many samples of 10 ms for each span id; of no span for None."""
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    for span, count in samples.items():
+        pprof.sample([count, count * 10_000_000], STACKS["a"][0],
+                     **({"span_id": span} if span else {}))
+    status.push_raw(service, pprof.encode(start - 10**9, 2 * 10**9), **labels)
+
+
+def test_tenants_are_told_apart(tmp_path):
+    status, start = Status(tmp_path, receivers=", include_metadata: true"), time.time_ns()
+    for tenant, count in (("a", 100), ("b", 7)):
+        (trace, span), headers = ids(count), {"X-Scope-OrgID": tenant}
+        push_cpu(status, "pay", start, {span: count}, headers=headers)
+        status.send(spans_of_service("pay", [(trace, span, "", start, 1000)], "GET /pay"), **headers)
+    trace, span = ids(3)        # of a, and samples with its id in b
+    status.send(spans_of_service("shop", [(trace, span, "", start, 1000)]),
+                **{"X-Scope-OrgID": "a"})
+    push_cpu(status, "shop", start, {span: 9}, headers={"X-Scope-OrgID": "b"})
+
+    def told(path, rows):
+        return {(r["service"], r["tenant"], r.get("span_name")): r["samples"]
+                for r in status.get(path)[rows]}
+    harness.wait_for(lambda: ("shop", "a", "GET /") in told("/api/cost", "routes"), 30)
+    assert told("/api/cost", "routes") == {
+        ("pay", "a", "GET /pay"): 100, ("pay", "b", "GET /pay"): 7, ("shop", "a", "GET /"): 0,
+        ("shop", "b", "(no span)"): 9}
+    assert told("/api/services", "services") == {
+        ("pay", "a", None): 100, ("pay", "b", None): 7, ("shop", "a", None): 0,
+        ("shop", "b", None): 9}
+    each = status.get(f"/api/spans/{span}")
+    assert (each["reason"], each["samples"], each["cpu_ns"]) == ("not_profiled", 0, 0)
+    page = requests.get(f"http://127.0.0.1:{status.metrics}/metrics", timeout=10).text
+    cpu = [s.rsplit(" ", 1) for s in page.splitlines() if s.startswith("spanlink_cpu_seconds{")]
+    assert sorted(value for series, value in cpu if "pay" in series) == ["0.07", "1"]
+    assert len({series for series, _ in cpu}) == len(cpu)
+    drawn = top("--once", "--endpoint", f"127.0.0.1:{status.page}").stdout
+    assert "pay (a)" in drawn and "pay (b)" in drawn
+    assert status.stop() == 0, status.tail()
+
+
+def test_samples_of_spans_that_nobody_sent_are_unclaimed(tmp_path):
+    """As of an SDK that samples spans, a worker thread, and a service without spans."""
+    status, start = Status(tmp_path), time.time_ns()
+    (trace, span), (_, never), (_, late) = ids(1), ids(2), ids(3)
+    push_cpu(status, "shop", start, {span: 1, never: 2, late: 4, None: 8})
+    push_cpu(status, "cron", start, {None: 16})
+
+    def rows():
+        return {(r["service"], r["span_name"]): r["samples"]
+                for r in status.get("/api/cost")["routes"]}
+    assert rows() == {("shop", "(no span)"): 15, ("cron", "(no span)"): 16}
+    for name, each in (("first", span), ("late", late)):
+        status.send(spans_of_service("shop", [(trace, each, "", start, 1000)], name))
+    harness.wait_for(lambda: len(rows()) == 4, 10)
+    assert rows() == {("shop", "first"): 1, ("shop", "late"): 4, ("shop", "(no span)"): 10,
+                      ("cron", "(no span)"): 16}
+    assert status.stop() == 0, status.tail()
 
 
 def cost_of_order(answer):
@@ -641,7 +713,7 @@ def test_top_draws_it_as_text(seen):
     assert ended.returncode == 0 and "\033" not in ended.stdout, ended.stderr
     assert "otlp > correlation > debug" in ended.stdout
     assert "GET /order" in ended.stdout and "hold_ran_out 1" in ended.stdout
-    assert ended.stdout.count("shop <b>") == 2       # a line each, whatever is in the name
+    assert ended.stdout.count("shop <b>") == 3       # a line each, whatever is in the name
     dead = top("--once", "--endpoint", f"127.0.0.1:{harness.free_port()}")
     assert dead.returncode == 1 and "spanlink: top: " in dead.stderr
 
@@ -721,6 +793,8 @@ def test_samples_under_another_service_name_link_nothing_and_say_so(tmp_path, fi
     assert (routes["billing", "GET /order"]["spans"], routes["billing", "GET /order"]["linked"]) \
         == (1, 0)
     assert routes["billing", "GET /order"]["cpu_ns"] == row["cpu_ns"] == 40_000_000
+    assert routes["billing", "GET /order"]["samples"] == row["samples"] == 4
+    assert routes["billing", "GET /order"]["cpu_known"]
     for asked in ({"trace": trace}, {"service": "billing", "name": "GET /order"}, {"span": span}):
         assert status.get("/api/flamegraph", **asked)["total"] == 40_000_000, asked
     assert status.stop() == 0, status.tail()
@@ -902,7 +976,7 @@ def test_children_that_inherit_a_link_own_no_samples(tmp_path):
 NOTHING_WAITS = {"spans": 0, "until_unix_nano": None, "all": True}
 
 
-def spans_of_service(service, spans, **resource):
+def spans_of_service(service, spans, span_name="GET /", **resource):
     """A request with the SERVER spans (trace, span, parent, start, length) of a service."""
     request = trace_service_pb2.ExportTraceServiceRequest()
     group = request.resource_spans.add()
@@ -910,7 +984,7 @@ def spans_of_service(service, spans, **resource):
         group.resource.attributes.append(uploads.text_attribute(key, value))
     scope = group.scope_spans.add()
     for trace, span, parent, start, length in spans:
-        scope.spans.add(trace_id=bytes.fromhex(trace), span_id=bytes.fromhex(span), name="GET /",
+        scope.spans.add(trace_id=bytes.fromhex(trace), span_id=bytes.fromhex(span), name=span_name,
                         parent_span_id=bytes.fromhex(parent), start_time_unix_nano=start,
                         end_time_unix_nano=start + length, kind=trace_pb2.Span.SPAN_KIND_SERVER)
     return request.SerializeToString()

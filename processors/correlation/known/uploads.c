@@ -58,6 +58,14 @@ bool upload_make_rows(struct upload *upload, size_t count, bool wall, struct are
     return upload->ids && (upload->wall_ns || !wall);
 }
 
+void upload_add_rest(struct upload *upload, uint64_t count, uint64_t cpu_ns, uint64_t wall_ns)
+{
+    uint64_t sum = upload->rest.samples + count;
+    upload->rest.samples = sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
+    upload->rest.cpu_ns += cpu_ns;
+    upload->rest_wall_ns += wall_ns;
+}
+
 uint64_t upload_product(uint64_t a, uint64_t b)
 {
     return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
@@ -151,44 +159,73 @@ static bool counts(const struct pprof_sample *sample, const struct columns *colu
     return false;
 }
 
-static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof, bool symbolizes,
-                             struct arena *arena)
+/* What of a sample counts. */
+struct taken {
+    bool counted; /* else only its wall time does, if any */
+    uint64_t samples, cpu_ns, wall_ns;
+};
+
+static struct taken taken_of(const struct pprof_sample *sample, const struct columns *columns,
+                             const struct pprof_count *count)
+{
+    bool counted = counts(sample, columns);
+    return (struct taken){
+        .counted = counted,
+        .samples = counted ? pprof_count_samples(count, sample) : 0,
+        .cpu_ns = counted && columns->cpu >= 0
+                      ? upload_product(positive(sample->values[columns->cpu]), columns->cpu_unit)
+                      : 0,
+        .wall_ns = columns->wall >= 0
+                       ? upload_product(positive(sample->values[columns->wall]), columns->wall_unit)
+                       : 0,
+    };
+}
+
+/* Adds a row of a sample with an id. False: the server does not show it. */
+static bool uploads_add_row(struct upload *upload, const struct pprof_frames *frames,
+                            const struct pprof_sample *sample, uint64_t id,
+                            const struct taken *taken)
+{
+    enum pprof_shown shown = pprof_frames_shown(frames, sample);
+    upload->unsymbolized |= taken->counted && shown == PPROF_UNSYMBOLIZED;
+    if (shown != PPROF_SHOWN)
+        return false;
+    size_t at = taken->counted ? upload->count++ : --upload->beside;
+    if (upload->wall_ns)
+        upload->wall_ns[at] = taken->wall_ns;
+    upload->ids[at] = (struct span_figures){.id = id,
+                                            .samples = small(taken->samples),
+                                            .timed = upload->times_cpu,
+                                            .cpu_ns = taken->cpu_ns};
+    return true;
+}
+
+static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof,
+                             const struct upload_reading *reading, struct arena *arena)
 {
     unsigned keys = 1u << PPROF_KEY_SPAN_ID | 1u << PPROF_KEY_PROFILE_ID;
     struct columns columns = columns_of(pprof, upload->window.kind);
     struct pprof_count count = pprof_count_of(pprof);
+    bool has_ids = pprof->keys_seen & keys;
     upload->times_cpu = columns.cpu >= 0;
-    if (!(pprof->keys_seen & keys))
+    if (!has_ids && !reading->rest)
         return true;
     struct pprof_frames frames;
-    if (!upload_make_rows(upload, pprof->sample_count, columns.wall >= 0, arena) ||
-        !pprof_frames_open(&frames, pprof, symbolizes, arena))
+    if (has_ids && (!upload_make_rows(upload, pprof->sample_count, columns.wall >= 0, arena) ||
+                    !pprof_frames_open(&frames, pprof, reading->symbolizes, arena)))
         return false;
     struct proto_scan scan = pprof_samples(pprof);
     struct pprof_sample sample;
     uint64_t id;
     while (pprof_next_sample(pprof, &scan, &sample)) {
-        if (!sample.span_id.data || !span_id_parse(sample.span_id, &id))
+        bool named = has_ids && sample.span_id.data && span_id_parse(sample.span_id, &id);
+        if (!named && !reading->rest)
             continue;
-        uint64_t wall = columns.wall < 0 ? 0 : positive(sample.values[columns.wall]);
-        bool counted = counts(&sample, &columns);
-        if (!counted && !wall)
+        struct taken taken = taken_of(&sample, &columns, &count);
+        if (!taken.counted && !taken.wall_ns)
             continue;
-        enum pprof_shown shown = pprof_frames_shown(&frames, &sample);
-        upload->unsymbolized |= counted && shown == PPROF_UNSYMBOLIZED;
-        if (shown != PPROF_SHOWN)
-            continue;
-        size_t at = counted ? upload->count++ : --upload->beside;
-        if (upload->wall_ns)
-            upload->wall_ns[at] = upload_product(wall, columns.wall_unit);
-        upload->ids[at] = (struct span_figures){
-            .id = id,
-            .samples = small(pprof_count_samples(&count, &sample)),
-            .timed = upload->times_cpu,
-            .cpu_ns = columns.cpu < 0
-                          ? 0
-                          : upload_product(positive(sample.values[columns.cpu]), columns.cpu_unit),
-        };
+        if (!named || !uploads_add_row(upload, &frames, &sample, id, &taken))
+            upload_add_rest(upload, taken.samples, taken.cpu_ns, taken.wall_ns);
     }
     return true;
 }
@@ -241,7 +278,7 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
     upload->middle = middle_of(&stated, upload->window.length, reading->now);
     upload->has_samples = pprof->sample_count > 0;
     if (reading->kinds & KIND_BIT(upload->window.kind) &&
-        !uploads_read_ids(upload, pprof, reading->symbolizes, arena))
+        !uploads_read_ids(upload, pprof, reading, arena))
         return NULL;
     upload->window.labels = labels_of(series);
     upload->window.content = upload_content(upload, &stated, pprof->sample_count);
@@ -310,8 +347,18 @@ static uint32_t otlp_taken(uint64_t value, uint64_t one)
     return one && value > one ? small((value - one / 2) / one + (one > 1)) : 1;
 }
 
+/* Whether a sample with an id counts. */
+static bool otlp_counts(struct upload *upload, const struct otlp_profile_sample *sample,
+                        bool symbolizes)
+{
+    bool counted = symbolizes || sample->frames != OTLP_FRAMES_ADDRESSES;
+    upload->unsymbolized |= !counted;
+    return counted;
+}
+
 static bool read_otlp_ids(struct upload *upload, const struct otlp_dictionary *dictionary,
-                          const struct otlp_profile *profile, bool symbolizes, struct arena *arena)
+                          const struct otlp_profile *profile, const struct upload_reading *reading,
+                          struct arena *arena)
 {
     uint64_t cpu_unit = otlp_unit_of(profile, cpu), wall_unit = otlp_unit_of(profile, VIEW("wall"));
     uint64_t one = otlp_value_of_one(profile);
@@ -322,21 +369,20 @@ static bool read_otlp_ids(struct upload *upload, const struct otlp_dictionary *d
     struct otlp_profile_sample sample;
     uint64_t id;
     while (otlp_profile_next_sample(dictionary, profile, &scan, &sample)) {
-        uint64_t value = positive(sample.value_sum);
-        if (sample.frames == OTLP_FRAMES_NONE || !value || !otlp_id(&sample, &id))
+        uint64_t value = positive(sample.value_sum), wall_ns = upload_product(value, wall_unit);
+        struct span_figures figures = {.samples = otlp_taken(value, one),
+                                       .timed = upload->times_cpu,
+                                       .cpu_ns = upload_product(value, cpu_unit)};
+        if (sample.frames == OTLP_FRAMES_NONE || !value)
             continue;
-        if (sample.frames == OTLP_FRAMES_ADDRESSES && !symbolizes) {
-            upload->unsymbolized = true;
+        if (!otlp_id(&sample, &id) || !otlp_counts(upload, &sample, reading->symbolizes)) {
+            upload_add_rest(upload, figures.samples, figures.cpu_ns, wall_ns);
             continue;
         }
+        figures.id = id;
         if (upload->wall_ns)
-            upload->wall_ns[upload->count] = upload_product(value, wall_unit);
-        upload->ids[upload->count++] = (struct span_figures){
-            .id = id,
-            .samples = otlp_taken(value, one),
-            .timed = upload->times_cpu,
-            .cpu_ns = upload_product(value, cpu_unit),
-        };
+            upload->wall_ns[upload->count] = wall_ns;
+        upload->ids[upload->count++] = figures;
     }
     return true;
 }
@@ -369,7 +415,7 @@ static struct upload *upload_of_otlp(const struct otlp_dictionary *dictionary,
     upload_set_window(&upload->window, &stated, reading->now);
     upload->has_samples = profile.sample_count > 0;
     if (reading->kinds & KIND_BIT(upload->window.kind) &&
-        !read_otlp_ids(upload, dictionary, &profile, reading->symbolizes, arena))
+        !read_otlp_ids(upload, dictionary, &profile, reading, arena))
         return NULL;
     upload->window.labels = resource_hash(walk->resource_entry.bytes);
     upload->window.content = upload_content(upload, &stated, profile.sample_count);

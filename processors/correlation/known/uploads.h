@@ -42,12 +42,17 @@ struct upload {
      * time. They do not count, but for that time. */
     size_t beside, rows;
     bool times_cpu; /* it measures CPU time */
+    /* All samples that no row has, if wanted: they name no span, or the server would not show them.
+     */
+    struct span_figures rest;
+    uint64_t rest_wall_ns;
 };
 
 /* How profiles are read. */
 struct upload_reading {
     unsigned kinds;  /* whose ids are wanted */
     bool symbolizes; /* samples of which no frame has symbols count */
+    bool rest;       /* what no row has is wanted, too */
     uint64_t now;    /* wall */
 };
 
@@ -88,6 +93,9 @@ uint64_t upload_content(const struct upload *upload, const struct stated *stated
 /* Makes the rows of `count` samples with an id, which count as soon as they are filled. wall: also
  * those of their wall time. False: no memory. */
 bool upload_make_rows(struct upload *upload, size_t count, bool wall, struct arena *arena);
+
+/* Adds samples that no row has. */
+void upload_add_rest(struct upload *upload, uint64_t count, uint64_t cpu_ns, uint64_t wall_ns);
 
 /* a * b, at most UINT64_MAX. */
 uint64_t upload_product(uint64_t a, uint64_t b);

@@ -36,6 +36,7 @@ struct recording {
     bool times_cpu;  /* its samples measure CPU time */
     unsigned kinds;  /* kinds that it has windows of */
     unsigned wanted; /* kinds whose ids are wanted */
+    bool counted;    /* a first walk has counted the rows, and what none has */
     struct upload *uploads[JFR_KINDS];
     size_t samples[JFR_KINDS];
     const char *why;
@@ -168,16 +169,24 @@ static void uploads_jfr_take(const struct recording *recording, enum kind kind, 
                              const struct jfr_event *event)
 {
     struct upload *upload = recording->uploads[kind];
+    uint64_t time = upload_product(event->samples, recording->period);
+    bool times_cpu = kind == KIND_PROCESS_CPU && recording->times_cpu;
+    if (!id) {
+        if (!recording->counted)
+            upload_add_rest(upload, event->samples, times_cpu ? time : 0,
+                            kind == KIND_WALL ? time : 0);
+        return;
+    }
     struct span_figures figures = {
         .id = id,
         .samples = event->samples > UINT32_MAX ? UINT32_MAX : (uint32_t)event->samples,
     };
-    if (kind == KIND_PROCESS_CPU && recording->times_cpu)
-        figures.cpu_ns = upload_product(event->samples, recording->period);
+    if (times_cpu)
+        figures.cpu_ns = time;
     if (upload->ids)
         upload->ids[upload->count] = figures;
     if (upload->wall_ns)
-        upload->wall_ns[upload->count] = upload_product(event->samples, recording->period);
+        upload->wall_ns[upload->count] = time;
     upload->count++;
 }
 
@@ -192,10 +201,11 @@ static void uploads_jfr_walk(struct recording *recording)
         uint64_t id = kinds ? span_of_event(recording, &event) : 0;
         for (int kind = 0; kind < JFR_KINDS; kind++)
             recording->samples[kind] += kinds >> kind & 1;
-        for (int kind = 0; id && kind < JFR_KINDS; kind++)
+        for (int kind = 0; kind < JFR_KINDS; kind++)
             if (kinds & KIND_BIT(kind))
                 uploads_jfr_take(recording, (enum kind)kind, id, &event);
     }
+    recording->counted = true;
 }
 
 static bool uploads_jfr_read_ids(struct recording *recording, struct arena *arena)

@@ -80,7 +80,11 @@ static void sampled(struct rig *rig, uint64_t id, uint64_t cpu_ns, uint64_t now)
 
 static void passed(struct rig *rig, uint64_t id, bool linked, const char *name, uint64_t now)
 {
-    const struct known_seen seen = {id, linked ? id : 0, id, VIEW("shop"), view_of(name), false};
+    const struct known_seen seen = {.id = id,
+                                    .link = linked ? id : 0,
+                                    .trace = id,
+                                    .service = VIEW("shop"),
+                                    .name = view_of(name)};
     known_seen(&rig->known, &seen, now);
 }
 
@@ -256,6 +260,11 @@ static const struct known_route *others(const struct rig *rig, const char *servi
     return &rig->known.routes[known_service_find(&rig->known, view_of(service))];
 }
 
+static const struct known_route *unclaimed(const struct rig *rig, const char *service)
+{
+    return others(rig, service) + KNOWN_SERVICES;
+}
+
 static uint64_t metered(const struct rig *rig)
 {
     uint64_t sum = rig->known.metered_others;
@@ -272,7 +281,7 @@ static uint64_t series_sum(const struct known_route *of)
     return sum;
 }
 
-START_TEST(samples_without_a_span_count_for_others_until_it_passes)
+START_TEST(samples_are_unclaimed_until_their_span_passes)
 {
     struct rig rig;
     uint64_t now = NOW;
@@ -283,7 +292,7 @@ START_TEST(samples_without_a_span_count_for_others_until_it_passes)
                        .start = now - 10 * NS_PER_S, .end = now, .arrived = now, .times_cpu = true},
                    (struct watch_sample){.id = 1, .samples = 900, .cpu_ns = 9 * NS_PER_S});
         known_settle(&rig.known, now);
-        ck_assert_uint_eq(others(&rig, "shop")->cpu_ns, (i + 1) * 9 * NS_PER_S); /* at once */
+        ck_assert_uint_eq(unclaimed(&rig, "shop")->cpu_ns, (i + 1) * 9 * NS_PER_S); /* at once */
     }
     ck_assert_uint_eq(metered(&rig), 0);
     decide(&rig, 1, true, now);
@@ -292,16 +301,16 @@ START_TEST(samples_without_a_span_count_for_others_until_it_passes)
     ck_assert_uint_eq(series_sum(route(&rig, "nightly job")), 144 * NS_PER_S);
     ck_assert_uint_eq(route(&rig, "nightly job")->samples, 16 * 900);
     ck_assert_uint_eq(route(&rig, "nightly job")->metered_ns, 144 * NS_PER_S);
-    ck_assert_uint_eq(others(&rig, "shop")->cpu_ns, 0);
-    ck_assert_uint_eq(others(&rig, "shop")->samples, 0);
-    ck_assert_uint_eq(series_sum(others(&rig, "shop")), 0);
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->cpu_ns, 0);
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->samples, 0);
+    ck_assert_uint_eq(series_sum(unclaimed(&rig, "shop")), 0);
     ck_assert_uint_eq(metered(&rig), 144 * NS_PER_S);
     rig_release(&rig);
 }
 END_TEST
 
 /* A counter cannot take back. */
-START_TEST(the_metrics_count_for_others_what_no_span_claims_for_long)
+START_TEST(the_metrics_count_what_no_span_claims_for_long)
 {
     struct rig rig;
     rig_init(&rig);
@@ -309,15 +318,107 @@ START_TEST(the_metrics_count_for_others_what_no_span_claims_for_long)
     known_settle(&rig.known, NOW + 590 * NS_PER_S);
     ck_assert_uint_eq(metered(&rig), 0);
     known_settle(&rig.known, NOW + 610 * NS_PER_S);
-    ck_assert_uint_eq(others(&rig, "shop")->metered_ns, 10);
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->metered_ns, 10);
     sampled(&rig, 1, 5, NOW + 620 * NS_PER_S);
-    ck_assert_uint_eq(others(&rig, "shop")->metered_ns, 15);
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->metered_ns, 15);
     passed(&rig, 1, true, "GET /", NOW + 630 * NS_PER_S);
     ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 15);
     ck_assert_uint_eq(route(&rig, "GET /")->metered_ns, 0);
     ck_assert_uint_eq(metered(&rig), 15);
     sampled(&rig, 1, 3, NOW + 640 * NS_PER_S);
     ck_assert_uint_eq(route(&rig, "GET /")->metered_ns, 3);
+    rig_release(&rig);
+}
+END_TEST
+
+/* As with an SDK that samples, or work in threads that have no span. */
+START_TEST(samples_that_name_no_span_are_a_row_of_their_service)
+{
+    struct rig rig;
+    rig_init(&rig);
+    sampled(&rig, 0, 70, NOW);
+    sampled(&rig, 1, 10, NOW);
+    sampled(&rig, 2, 5, NOW);
+    passed(&rig, 1, true, NAME_UNCLAIMED, NOW);
+    const struct known_route *none = unclaimed(&rig, "shop");
+    ck_assert_uint_eq(none->cpu_ns, 75);
+    ck_assert_uint_eq(none->samples, 2);
+    ck_assert_uint_eq(series_sum(none), 75);
+    ck_assert_uint_eq(none->metered_ns, 70);
+    ck_assert_int_eq(known_route_kind(&rig.known, none), KNOWN_ROUTE_UNCLAIMED);
+    ck_assert(view_eq(known_route_name(&rig.known, none), VIEW(NAME_UNCLAIMED)));
+    const struct known_route *named = route(&rig, NAME_UNCLAIMED);
+    ck_assert_uint_eq(named->cpu_ns, 10);
+    ck_assert_int_eq(known_route_kind(&rig.known, named), KNOWN_ROUTE_NAMED);
+    ck_assert_int_eq(known_route_kind(&rig.known, others(&rig, "shop")), KNOWN_ROUTE_OTHERS);
+    ck_assert_uint_eq(rig.known.services[1]->cpu_ns, 15); /* of samples that name spans */
+    ck_assert_ptr_null(known_find(&rig.known, 0));
+    rig_release(&rig);
+}
+END_TEST
+
+START_TEST(samples_of_another_name_say_what_they_measure)
+{
+    struct rig rig;
+    rig_init(&rig);
+    decide(&rig, 1, false, NOW);
+    passed(&rig, 1, false, "GET /", NOW);
+    ck_assert(!known_route_times_cpu(&rig.known, route(&rig, "GET /")));
+    sampled_in(&rig, (struct watch_window){.service = till(), .arrived = NOW, .times_cpu = true},
+               (struct watch_sample){.id = 1, .samples = 2, .cpu_ns = 20});
+    ck_assert(known_route_times_cpu(&rig.known, route(&rig, "GET /")));
+    ck_assert_uint_eq(route(&rig, "GET /")->samples, 2);
+    rig_release(&rig);
+}
+END_TEST
+
+static struct watch_service shop_of(const char *tenant)
+{
+    return (struct watch_service){
+        .key = (uint64_t)*tenant, .name = VIEW("shop"), .tenant = view_of(tenant)};
+}
+
+static void sampled_of(struct rig *rig, const char *tenant, uint64_t id, uint64_t cpu_ns)
+{
+    sampled_in(rig,
+               (struct watch_window){.service = shop_of(tenant), .arrived = NOW, .times_cpu = true},
+               (struct watch_sample){.id = id, .samples = 1, .cpu_ns = cpu_ns});
+}
+
+static void passed_of(struct rig *rig, const char *tenant, uint64_t id)
+{
+    const struct known_seen seen = {.id = id,
+                                    .link = id,
+                                    .service = VIEW("shop"),
+                                    .name = view_of(tenant),
+                                    .tenant = view_of(tenant)};
+    known_seen(&rig->known, &seen, NOW);
+}
+
+START_TEST(a_tenant_has_samples_of_its_own)
+{
+    struct rig rig;
+    rig_init(&rig);
+    sampled_of(&rig, "a", 1, 10); /* the same span in two */
+    sampled_of(&rig, "b", 1, 20);
+    decide_of(&rig, shop_of("a"), 1, true, NOW);
+    decide_of(&rig, shop_of("b"), 1, true, NOW);
+    passed_of(&rig, "a", 1);
+    passed_of(&rig, "b", 1);
+    ck_assert_uint_eq(route(&rig, "a")->cpu_ns, 10);
+    ck_assert_uint_eq(route(&rig, "b")->cpu_ns, 20);
+    ck_assert(view_eq(known_tenant(&rig.known, route(&rig, "b")->service), VIEW("b")));
+    decide_of(&rig, shop_of("a"), 2, false, NOW); /* span in one, samples in the other */
+    passed_of(&rig, "a", 2);
+    sampled_of(&rig, "b", 2, 5);
+    sampled_of(&rig, "b", 3, 7);
+    decide_of(&rig, shop_of("a"), 3, false, NOW);
+    for (uint64_t id = 2; id <= 3; id++) {
+        const struct known_span *span = known_find_of(&rig.known, id, VIEW("shop"));
+        ck_assert_uint_eq(span->cpu_ns, 0);
+        ck_assert_int_eq(span->action, WATCH_NOT_LINKED);
+    }
+    ck_assert_uint_eq(route(&rig, "a")->cpu_ns, 10);
     rig_release(&rig);
 }
 END_TEST
@@ -532,10 +633,10 @@ START_TEST(wall_time_is_not_cpu_time)
     ck_assert(known_times_cpu(&rig.known, known_find(&rig.known, 2)));
     ck_assert(!known_times_cpu(&rig.known, known_find(&rig.known, 1)));
     ck_assert(rig.known.services[1]->times_cpu);
-    /* Of a span that never passes, both count for the others. */
+    /* Of a span that never passes, both are unclaimed. */
     sampled_in(&rig, (struct watch_window){.kind = "wall", .arrived = NOW},
                (struct watch_sample){.id = 3, .samples = 1, .wall_ns = 7});
-    ck_assert_uint_eq(others(&rig, "shop")->wall_ns, 7);
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->wall_ns, 7);
     rig_release(&rig);
 }
 END_TEST
@@ -631,8 +732,8 @@ START_TEST(samples_of_two_services_with_one_id_stay_apart)
             else
                 decide_of(&rig, service, 1, true, NOW);
         }
-        const struct known_seen one = {1, 1, 7, VIEW("shop"), VIEW("GET /"), false};
-        const struct known_seen two = {1, 1, 7, VIEW("till"), VIEW("POST /"), false};
+        const struct known_seen one = {1, 1, 7, VIEW("shop"), VIEW("GET /"), {0}, false};
+        const struct known_seen two = {1, 1, 7, VIEW("till"), VIEW("POST /"), {0}, false};
         known_seen(&rig.known, &one, NOW);
         known_seen(&rig.known, &two, NOW);
         ck_assert_uint_eq(known_find_of(&rig.known, 1, VIEW("shop"))->cpu_ns, 30);
@@ -660,11 +761,12 @@ START_TEST(samples_under_another_name_are_the_spans_unless_it_has_one)
         if (late) {
             decide_of(&rig, till(), 1, true, NOW);
             known_seen(&rig.known,
-                       &(struct known_seen){1, 1, 1, VIEW("till"), VIEW("POST /"), false}, NOW);
+                       &(struct known_seen){1, 1, 1, VIEW("till"), VIEW("POST /"), {0}, false},
+                       NOW);
         }
         known_settle(&rig.known, NOW + 40 * NS_PER_S);
         ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, late ? 0 : 20);
-        ck_assert_uint_eq(others(&rig, "till")->cpu_ns, 0);
+        ck_assert_uint_eq(unclaimed(&rig, "till")->cpu_ns, 0);
         ck_assert_uint_eq(metered(&rig), 20);
         ck_assert_uint_eq(
             late ? route(&rig, "POST /")->metered_ns : route(&rig, "GET /")->metered_ns, 20);
@@ -732,9 +834,10 @@ SUITE_MAIN("status known", samples_are_joined_with_their_span_in_any_order,
            a_profile_id_is_a_link_unless_it_was_decided_otherwise,
            refused_profiles_are_the_reason_until_one_is_accepted,
            names_differ_where_no_sample_came_under_the_name_of_the_span,
-           samples_after_the_decision_came_late,
-           samples_without_a_span_count_for_others_until_it_passes,
-           the_metrics_count_for_others_what_no_span_claims_for_long,
+           samples_after_the_decision_came_late, samples_are_unclaimed_until_their_span_passes,
+           the_metrics_count_what_no_span_claims_for_long,
+           samples_that_name_no_span_are_a_row_of_their_service,
+           samples_of_another_name_say_what_they_measure, a_tenant_has_samples_of_its_own,
            nothing_is_lost_from_the_sums_when_ids_are_forgotten,
            the_costliest_routes_have_names_and_the_rest_is_one,
            a_route_that_costs_nothing_takes_no_place_of_another,
