@@ -60,6 +60,8 @@ struct watch_window {
     bool times_cpu; /* its samples have CPU time */
     bool beside;
     uint64_t content; /* of one that is beside: a hash, equal for duplicates; 0: it is none */
+    uint64_t upload;  /* a hash of it, the same from every instance that it passes; 0: not known */
+    const void *source; /* the instance that tells of it */
 };
 
 /* A sample of an upload that names a span. Several samples of an upload may name the same one. */

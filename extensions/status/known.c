@@ -297,29 +297,29 @@ static struct known_span *known_put_sampled(struct known *known, uint64_t id, ui
     return open ? open : known_make(known, id);
 }
 
+static void known_count(struct known *known, const struct known_row *row)
+{
+    struct known_service *service = known->services[row->service];
+    struct known_step *step = known_step_of(service, row->decided);
+    service->linked += row->action == WATCH_LINKED;
+    step->linked += row->action == WATCH_LINKED;
+    if (row->has_reason) {
+        service->not_linked++;
+        service->reasons[row->reason]++;
+        step->reasons[row->reason]++;
+    }
+}
+
 void known_decided(struct known *known, const struct watch_decision *decision)
 {
     size_t at = known_service_of(known, &decision->service, decision->decided);
     struct known_service *service = known->services[at];
-    size_t reason = decision->reason ? known_reason_of(known, decision->reason) : 0;
-    struct known_step *step = known_step_of(service, decision->decided);
     service->has_spans = true;
     if (decision->service.language)
         service->language = decision->service.language;
-    service->linked += decision->action == WATCH_LINKED;
-    step->linked += decision->action == WATCH_LINKED;
-    if (decision->reason) {
-        service->not_linked++;
-        service->reasons[reason]++;
-        step->reasons[reason]++;
-    }
-    if (!decision->span_id || !known_may(known, decision->decided))
-        return;
-    if (known->row_count == KNOWN_ROWS)
-        known_fold(known);
     int64_t waited = decision->ended ? (int64_t)(decision->decided - decision->ended) : 0;
     waited /= (int64_t)NS_PER_MS;
-    known->rows[known->row_count++] = (struct known_row){
+    struct known_row row = {
         .id = decision->span_id,
         .link = decision->link_id,
         .decided = decision->decided,
@@ -328,14 +328,38 @@ void known_decided(struct known *known, const struct watch_decision *decision)
                                                     : waited),
         .service = (uint16_t)at,
         .action = (uint8_t)decision->action,
-        .reason = (uint8_t)reason,
+        .reason = (uint8_t)(decision->reason ? known_reason_of(known, decision->reason) : 0),
+        .has_reason = decision->reason != NULL,
         .unproven = decision->unproven,
     };
+    if (!decision->span_id || !known_may(known, decision->decided)) {
+        known_count(known, &row);
+        return;
+    }
+    if (known->row_count == KNOWN_ROWS)
+        known_fold(known);
+    known->rows[known->row_count++] = row;
+}
+
+/* A span that several pipelines or instances hand on, or that was sent twice, counts once: as
+ * linked if any copy is. False: it stays as it was. */
+static bool known_decided_again(struct known *known, struct known_span *span,
+                                const struct known_row *row)
+{
+    if (span->action == WATCH_LINKED || row->action != WATCH_LINKED)
+        return false;
+    reason_take_back(known, span);
+    if (span->dealt)
+        known_route_linked(known, known_route_for(known, span), row->decided);
+    return true;
 }
 
 static void known_apply(struct known *known, const struct known_row *row)
 {
     struct known_span *span = known_put_decided(known, row->id, row->service);
+    if (span->decided && span->service == row->service && !known_decided_again(known, span, row))
+        return;
+    known_count(known, row);
     span->service = row->service;
     span->action = row->action;
     span->reason = row->reason;
@@ -370,10 +394,30 @@ static bool known_repeats(struct known_service *service, uint64_t content)
     return false;
 }
 
+/* Whether another instance has told of the upload before. */
+static bool known_is_copy(const struct known_service *service, const struct watch_window *window)
+{
+    for (size_t i = 0; window->upload && i < KNOWN_UPLOADS; i++)
+        if (service->uploads[i].upload == window->upload &&
+            service->uploads[i].source != window->source)
+            return true;
+    return false;
+}
+
+static void known_note_upload(struct known_service *service, const struct watch_window *window)
+{
+    size_t at = service->upload_count++ % KNOWN_UPLOADS;
+    service->uploads[at].upload = window->upload;
+    service->uploads[at].source = window->source;
+}
+
 void known_window_came(struct known *known, const struct watch_window *window)
 {
     size_t at = known_service_of(known, &window->service, window->arrived);
     struct known_service *service = known->services[at];
+    if (known_is_copy(service, window))
+        return;
+    known_note_upload(service, window);
     service->has_profiles = true;
     service->any_came = window->arrived;
     service->any_end = window->end;
@@ -464,7 +508,8 @@ void known_sampled(struct known *known, const struct watch_window *window,
     size_t at = known_service_of(known, &window->service, window->arrived);
     struct known_stretch over = known_stretch_of(window->start, window->end, window->arrived);
     known_fold(known);
-    if (window->beside && window->content && known->services[at]->repeats)
+    if ((window->beside && window->content && known->services[at]->repeats) ||
+        known_is_copy(known->services[at], window))
         return;
     for (size_t i = 0; i < count; i++) {
         if (i + FAR < count)

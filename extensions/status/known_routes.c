@@ -172,6 +172,15 @@ void known_route_passed(struct known *known, size_t number, bool linked, uint64_
     }
 }
 
+void known_route_linked(struct known *known, size_t number, uint64_t now)
+{
+    struct known_route *route = known_route_use(known, number);
+    struct known_route_step *at = known_route_at(route, now / KNOWN_SERIES_STEP);
+    route->linked++;
+    if (at)
+        at->linked++;
+}
+
 /* ---- metrics ---- */
 
 static struct known_route *known_metered_least(struct known *known)

@@ -39,6 +39,9 @@ void known_route_take(struct known *known, size_t number, const struct known_sum
 /* A span of the route passed. */
 void known_route_passed(struct known *known, size_t number, bool linked, uint64_t now);
 
+/* A span that had passed without a link was linked. */
+void known_route_linked(struct known *known, size_t number, uint64_t now);
+
 /* Counts CPU time of a route for the metrics page. */
 void known_meter(struct known *known, size_t number, uint64_t cpu_ns);
 

@@ -16,6 +16,7 @@ enum {
     KNOWN_WINDOWS = 1024,
     KNOWN_REASONS = 16,
     KNOWN_BESIDE = 16,
+    KNOWN_UPLOADS = 16,  /* of a service, the newest */
     KNOWN_HISTORY = 40,  /* steps of a service's history */
     KNOWN_SERIES = 80,   /* steps of a route's */
     KNOWN_METERED = 100, /* routes that the metrics page has */
@@ -71,6 +72,11 @@ struct known_service {
     uint64_t last_came;         /* the newest of a kind that confirms */
     uint64_t beside[KNOWN_BESIDE], beside_count; /* hashes of the newest of other kinds */
     bool repeats;                                /* the last of these came before */
+    struct {
+        uint64_t upload;
+        const void *source; /* who told of it first */
+    } uploads[KNOWN_UPLOADS];
+    uint64_t upload_count;
     uint64_t apart;   /* linked spans whose samples are far from their time, ... */
     int64_t apart_ns; /* ... and how far those of the last: below 0, before it */
     uint64_t step;    /* the newest of the history, in steps since 1970 */
@@ -115,6 +121,7 @@ struct known_row {
     int32_t waited_ms;
     uint16_t service;
     uint8_t action, reason;
+    bool has_reason;
     bool unproven;
 };
 

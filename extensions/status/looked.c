@@ -9,6 +9,9 @@
 /* The table is purged where one trace in PURGED_SHARE is gone. */
 enum { CAPACITY_MIN = 1024, FIGURES_AT_ONCE = 512, PURGED_SHARE = 8 };
 
+/* Of a span that was seen: its hash, whose lowest bit says that it is linked. */
+enum { SEEN_SIZE = LOOKED_SPANS * sizeof(uint64_t), SEEN_LINKED = 1 };
+
 /* ---- the table ---- */
 
 static uint64_t low_of(const uint8_t id[16])
@@ -191,6 +194,21 @@ static bool is_linked(struct status *self, const struct looked_span *each)
     return linked;
 }
 
+/* A span that several pipelines hand on, or that was sent twice, counts once; copies that came long
+ * apart count as two. */
+static void count_span(struct looked *looked, struct looked_trace *trace,
+                       const struct otlp_span *span, uint16_t service, bool linked)
+{
+    uint64_t none = 0, hash = (low_of(trace->id) ^ service) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 32 ^ span_id_load(span->span_id.data)) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t *at = looked->seen ? &looked->seen[hash >> 48 & (LOOKED_SPANS - 1)] : &none;
+    bool known = trace->spans && (*at ^ hash) <= SEEN_LINKED,
+         was_linked = known && *at & SEEN_LINKED;
+    trace->spans += !known;
+    trace->linked += linked && !was_linked;
+    *at = (hash & ~(uint64_t)SEEN_LINKED) | (linked || was_linked);
+}
+
 static void looked_add(struct status *self, const struct looked_span *each, const struct kept *kept)
 {
     struct looked *looked = self->looked;
@@ -205,12 +223,12 @@ static void looked_add(struct status *self, const struct looked_span *each, cons
     bool linked = is_linked(self, each);
     bool is_root = trace->spans == 0 || rank > trace->rank ||
                    (rank == trace->rank && span->start_ns < trace->start);
-    trace->spans++;
-    trace->linked += linked;
+    uint16_t service = (uint16_t)names_put(&looked->names, each->service);
+    count_span(looked, trace, span, service, linked);
     trace->newest[kept->class] = kept->serial;
     if (!trace->first || kept->serial < trace->first)
         trace->first = kept->serial;
-    unsigned at = add_service(trace, (uint16_t)names_put(&looked->names, each->service), is_root);
+    unsigned at = add_service(trace, service, is_root);
     note_link(trace, at, span_id_load(span->span_id.data), local, linked);
     uint16_t name = (uint16_t)names_put(&looked->names, span->name);
     add_name(trace, name);
@@ -288,6 +306,9 @@ static struct looked *looked_new(struct budget *budget)
     if (looked) {
         looked->budget = budget;
         names_init(&looked->names, LOOKED_TRACES, budget);
+        if (budget_take_spare(budget, SEEN_SIZE) &&
+            !(looked->seen = calloc(LOOKED_SPANS, sizeof *looked->seen)))
+            budget_give(budget, SEEN_SIZE);
     }
     return looked;
 }
@@ -348,7 +369,8 @@ static void looked_free(struct looked *looked)
     names_release(&looked->names);
     free(looked->traces);
     free(looked->buckets);
-    budget_give(looked->budget, looked->charged);
+    budget_give(looked->budget, looked->charged + (looked->seen ? SEEN_SIZE : 0));
+    free(looked->seen);
     free(looked);
 }
 

@@ -86,6 +86,17 @@ static void move_one(uint64_t *from, uint64_t *to)
     ++*to;
 }
 
+void reason_take_back(struct known *known, const struct known_span *span)
+{
+    struct known_service *service = known->services[span->service];
+    struct known_step *step =
+        (struct known_step *)known_service_step(service, span->decided / KNOWN_HISTORY_STEP);
+    service->not_linked -= service->not_linked > 0;
+    service->reasons[span->told] -= service->reasons[span->told] > 0;
+    if (step)
+        step->reasons[span->told] -= step->reasons[span->told] > 0;
+}
+
 void reason_recount(struct known *known, struct known_span *span)
 {
     const struct watch_reason *now = has_reason(span) ? reason_now(known, span) : NULL;

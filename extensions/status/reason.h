@@ -39,6 +39,9 @@ const char *reason_text(const struct known *known, const struct known_service *s
  * than the one decided, which was counted, or a link that opens nothing. */
 void reason_decided(struct known *known, struct known_span *span);
 
+/* Takes a span out of what its service counts as not linked. */
+void reason_take_back(struct known *known, const struct known_span *span);
+
 /* Moves a decided span, in what its service counts, to the reason that is reported now. Call it
  * when samples with its id came or went. */
 void reason_recount(struct known *known, struct known_span *span);

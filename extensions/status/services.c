@@ -117,6 +117,7 @@ static void write_services(void *ctx, struct json *json)
     json_open(json, NULL, '{');
     json_open(json, "services", '[');
     status_lock(self);
+    known_fold(&self->known);
     const struct known *known = &self->known;
     for (size_t i = 0; i < known->service_count; i++) {
         const struct known_service *service = known->services[i];

@@ -25,8 +25,9 @@ enum { SPANS_MAX = 20000 };
 
 /* A span as JSON, sorted by its start. */
 struct written {
-    uint64_t start;
+    uint64_t start, id, service; /* service: a hash */
     size_t from, to;
+    bool marked; /* it has a profile id */
 };
 
 struct trace_writing {
@@ -187,6 +188,9 @@ static bool trace_visited(void *ctx, const struct looked_span *each)
         return false;
     struct written *written = &writing->spans[writing->count++];
     written->start = span->start_ns;
+    written->id = span_id_load(span->span_id.data);
+    written->service = view_hash(each->service);
+    written->marked = span->profile_id.size > 0;
     written->from = writing->text.size;
     writing->json.comma = false;
     put_span(writing, each);
@@ -202,6 +206,29 @@ static int by_start(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
+enum { COPIES_APART = 64 };
+
+/* Leaves one of the copies of a span that several pipelines handed on, the one with a profile id
+ * if any. They are near one another, since they start at the same time. */
+static void drop_copies(struct trace_writing *writing)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < writing->count; i++) {
+        const struct written *span = &writing->spans[i];
+        size_t at = count, end = count > COPIES_APART ? count - COPIES_APART : 0;
+        while (at > end && writing->spans[at - 1].start == span->start &&
+               (writing->spans[at - 1].id != span->id ||
+                writing->spans[at - 1].service != span->service))
+            at--;
+        bool copy = at > end && writing->spans[at - 1].start == span->start;
+        if (!copy)
+            writing->spans[count++] = *span;
+        else if (span->marked && !writing->spans[at - 1].marked)
+            writing->spans[at - 1] = *span;
+    }
+    writing->count = count;
+}
+
 static void answer_spans(struct http_request *request, struct trace_writing *writing,
                          const struct waiting *waiting)
 {
@@ -209,6 +236,7 @@ static void answer_spans(struct http_request *request, struct trace_writing *wri
     bytes_init(&out, ANSWER_MAX, writing->text.budget);
     struct json json = json_begin(&out);
     qsort(writing->spans, writing->count, sizeof *writing->spans, by_start);
+    drop_copies(writing);
     json_open(&json, NULL, '{');
     json_hex(&json, "trace_id", (struct view){writing->id, 16});
     json_bool(&json, "truncated", writing->cut);

@@ -198,6 +198,8 @@ void tell_upload(const struct context *context, const struct upload *upload, boo
         .times_cpu = upload->times_cpu,
         .beside = !confirms,
         .content = confirms ? 0 : upload->window.content ^ upload->window.labels,
+        .upload = upload->unread ? 0 : upload->window.content ^ upload->window.labels,
+        .source = context->self,
     };
     watch_sampled(watch, &window, NULL, 0);
     tell_rows(watch, &window, upload, 0, upload->count);

@@ -40,7 +40,7 @@ CONFIG = """\
 receivers:
   otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{http}"{receivers}}}}}}}
   pyroscope: {{endpoint: "127.0.0.1:{ingest}"{receivers}}}
-processors: {{correlation: {{{correlation}}}}}
+processors: {{correlation: {{{correlation}}}{processors}}}
 exporters: {{debug: {{verbosity: basic}}}}
 extensions:
   status: {{endpoint: "127.0.0.1:{page}", keep_mib: {keep}}}
@@ -53,7 +53,7 @@ service:
   pipelines:
     traces: {{receivers: [otlp], processors: [correlation], exporters: [debug]}}
     profiles: {{receivers: [pyroscope, otlp], processors: [correlation], exporters: [debug]}}
-"""
+{pipelines}"""
 STACKS = {"a": [("leaf", "work", "main"), ("work", "main")], "b": [("other", "main")]}
 
 
@@ -64,13 +64,15 @@ def needs_spanlink(bypass):
 
 
 class Status(harness.Program):
-    def __init__(self, folder, keep=16, more="", correlation="hold: 1s", receivers=""):
+    def __init__(self, folder, keep=16, more="", correlation="hold: 1s", receivers="",
+                 processors="", pipelines=""):
         self.http, self.ingest, self.page, self.metrics = (harness.free_port() for _ in range(4))
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "status.yaml"
         config.write_text(CONFIG.format(http=self.http, ingest=self.ingest, page=self.page,
                                         metrics=self.metrics, keep=f"{keep}{more}",
-                                        correlation=correlation, receivers=receivers))
+                                        correlation=correlation, receivers=receivers,
+                                        processors=processors, pipelines=pipelines))
         super().__init__("spanlink", folder, [harness.SPANLINK, "--config", config])
         self.wait_ports(self.http, self.ingest, self.page, seconds=10)
 
@@ -341,6 +343,45 @@ def test_tenants_are_told_apart(tmp_path):
     assert len({series for series, _ in cpu}) == len(cpu)
     drawn = top("--once", "--endpoint", f"127.0.0.1:{status.page}").stdout
     assert "pay (a)" in drawn and "pay (b)" in drawn
+    assert status.stop() == 0, status.tail()
+
+
+SECOND = """\
+    traces/2: {{receivers: [otlp], processors: [{0}], exporters: [debug]}}
+    profiles/2: {{receivers: [pyroscope, otlp], processors: [{0}], exporters: [debug]}}
+"""
+
+
+@pytest.mark.parametrize("second", ["correlation", "correlation/2"])
+def test_what_two_pipelines_hand_on_counts_once(tmp_path, second):
+    status, start = Status(
+        tmp_path, processors=", correlation/2: {hold: 1s}" if "/" in second else "",
+        pipelines=SECOND.format(second)), time.time_ns()
+    (trace, span), (other, unlinked) = ids(1), ids(2)
+    push_cpu(status, "shop", start, {span: 3, None: 4})
+    spans = [(trace, span, "", start, 1000), (other, unlinked, "", start, 1000)]
+    for _ in range(2):      # and sent twice
+        status.send(spans_of_service("shop", spans))
+
+    def decided():
+        return [row for row in status.get("/api/traces", sort="cpu")["traces"]
+                if status.get("/api/spans/" + row["root_span_id"])["decision"] != "waiting"]
+    harness.wait_for(lambda: len(decided()) == 2, 30)
+    harness.wait_for(lambda: sum(float(line.rsplit(" ", 1)[1]) for line in requests.get(
+        f"http://127.0.0.1:{status.metrics}/metrics", timeout=10).text.splitlines()
+        if line.startswith("spanlink_spans{")) == 8, 30)
+    rows = harness.wait_for(lambda: len(rows := decided()) == 2 and rows, 10)
+    assert [(r["spans"], r["linked_spans"], r["samples"]) for r in rows] == [(1, 1, 3), (1, 0, 0)]
+    [service] = status.get("/api/services")["services"]
+    assert (service["linked"], service["not_linked"], service["samples"]) == (1, 1, 3)
+    assert sum(reason["count"] for reason in service["reasons"]) == 1
+    assert {r["span_name"]: (r["samples"], r["spans"], r["linked"])
+            for r in status.get("/api/cost")["routes"]} == {
+                "GET /": (3, 2, 1), "(no span)": (4, 0, 0)}
+    told = status.get("/api/spans/" + span)
+    assert (told["samples"], len(told["windows"])) == (3, 1)
+    assert [s["span_id"] for s in status.get("/api/traces/" + trace)["spans"]] == [span]
+    assert status.get("/api/flamegraph", span=span)["samples"] == 3
     assert status.stop() == 0, status.tail()
 
 

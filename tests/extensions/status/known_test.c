@@ -641,6 +641,58 @@ START_TEST(wall_time_is_not_cpu_time)
 }
 END_TEST
 
+/* As where several pipelines or instances hand it on: once, as linked if any copy is. */
+START_TEST(a_span_that_is_decided_twice_counts_once)
+{
+    struct rig rig;
+    rig_init(&rig);
+    decide(&rig, 1, true, NOW);
+    decide(&rig, 1, false, NOW);
+    decide(&rig, 2, false, NOW);
+    passed(&rig, 2, false, "GET /", NOW);
+    decide(&rig, 2, false, NOW);
+    const struct known_service *service = rig.known.services[1];
+    ck_assert_uint_eq(service->linked, 1);
+    ck_assert_uint_eq(service->not_linked, 1);
+    ck_assert_uint_eq(counted(&rig, "shop", "no_sample"), 1);
+    decide(&rig, 2, true, NOW + KNOWN_HISTORY_STEP);
+    passed(&rig, 2, true, "GET /", NOW + KNOWN_HISTORY_STEP);
+    ck_assert_uint_eq(service->linked, 2);
+    ck_assert_uint_eq(service->not_linked, 0);
+    ck_assert_uint_eq(counted(&rig, "shop", "no_sample"), 0);
+    ck_assert_uint_eq(route(&rig, "GET /")->spans, 1);
+    ck_assert_uint_eq(route(&rig, "GET /")->linked, 1);
+    ck_assert_int_eq(known_find(&rig.known, 2)->action, WATCH_LINKED);
+    rig_release(&rig);
+}
+END_TEST
+
+/* An instance that tells of equal uploads means that they are two. */
+START_TEST(an_upload_that_two_instances_tell_of_counts_once)
+{
+    static const struct {
+        const char *sources;
+        uint64_t uploads;
+    } orders[] = {{"ab", 1}, {"abab", 2}, {"aabb", 2}, {"abba", 2}, {"aa", 2}};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct rig rig;
+        rig_init(&rig);
+        decide(&rig, 1, true, NOW);
+        for (const char *at = orders[i].sources; *at; at++)
+            sampled_in(&rig,
+                       (struct watch_window){.arrived = NOW,
+                                             .times_cpu = true,
+                                             .upload = 17,
+                                             .source = *at == 'a' ? &orders[0] : &orders[1]},
+                       (struct watch_sample){.id = 1, .samples = 1, .cpu_ns = 10});
+        ck_assert_uint_eq(known_find(&rig.known, 1)->cpu_ns, 10 * orders[i].uploads);
+        ck_assert_uint_eq(rig.known.services[1]->cpu_ns, 10 * orders[i].uploads);
+        ck_assert_uint_eq(rig.known.window_serial, orders[i].uploads);
+        rig_release(&rig);
+    }
+}
+END_TEST
+
 START_TEST(history_goes_by_steps)
 {
     struct rig rig;
@@ -844,7 +896,9 @@ SUITE_MAIN("status known", samples_are_joined_with_their_span_in_any_order,
            a_new_service_takes_the_place_of_the_one_with_the_least,
            the_metrics_have_the_busiest_and_lose_nothing, a_steady_load_is_steady_in_the_steps,
            a_window_counts_in_its_own_steps_or_in_none, wall_time_is_not_cpu_time,
-           history_goes_by_steps, spans_of_two_services_with_one_id_stay_apart,
+           a_span_that_is_decided_twice_counts_once,
+           an_upload_that_two_instances_tell_of_counts_once, history_goes_by_steps,
+           spans_of_two_services_with_one_id_stay_apart,
            samples_of_two_services_with_one_id_stay_apart,
            samples_under_another_name_are_the_spans_unless_it_has_one,
            samples_are_those_of_cpu_time_whatever_comes_first,
