@@ -66,6 +66,8 @@ struct batch {
     struct lane *lane;         /* which part of a log it was read from; NULL: not from a log */
     uint64_t recorded;         /* when it was accepted; from a log: the log's time; unix ns; 0: not
                                   known */
+    uint64_t starts;           /* when a pprof's window does, where its time says something else,
+                                  unix ns; 0: it does not; only those who get this batch know */
     bool ids_only;             /* profiles that were delivered before: nobody delivers them again */
     struct receipt **receipts; /* one reference each */
     size_t receipt_count;

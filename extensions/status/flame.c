@@ -283,7 +283,8 @@ struct pprof_adding {
     char types[PPROF_MAX_TYPES][FLAME_TYPE_SIZE];
     int value; /* column; -1: none */
     struct pprof_count samples;
-    bool any; /* a sample matched the filter */
+    uint64_t start, end; /* of its window, wall time, ns; 0: not known */
+    bool any;            /* a sample matched the filter */
 };
 
 static void name_types(struct pprof_adding *adding, const struct flame_source *source,
@@ -316,9 +317,8 @@ static void choose_column(struct pprof_adding *adding)
             adding->value = (int)i;
     if (adding->value < 0)
         return;
-    uint64_t start = (uint64_t)adding->pprof.time_nanos;
-    uint64_t end = start + (uint64_t)adding->pprof.duration_nanos;
-    if (!pprof_has_time(&adding->pprof))
+    uint64_t start = adding->start, end = adding->end;
+    if (!end)
         return;
     flame->period = adding->pprof.period;
     flame->start = flame->start && flame->start < start ? flame->start : start;
@@ -432,14 +432,16 @@ bool flame_overlaps(const struct flame *flame, uint64_t start, uint64_t end)
     return (start < end ? end > from : end >= from) && (open ? start <= to : start < to);
 }
 
-static bool is_in_time(const struct flame *flame, const struct pprof *pprof, uint64_t arrived)
+/* Sets the window. Returns whether it is in the time asked for; without one, its arrival. */
+static bool is_in_time(struct pprof_adding *adding, const struct flame_source *source)
 {
-    uint64_t start = arrived, end = arrived;
-    if (pprof_has_time(pprof) && pprof->time_nanos > 0) {
-        start = (uint64_t)pprof->time_nanos;
-        end = start + (pprof->duration_nanos > 0 ? (uint64_t)pprof->duration_nanos : 0);
-    }
-    return flame_overlaps(flame, start, end);
+    const struct pprof *pprof = &adding->pprof;
+    bool timed = pprof_has_time(pprof) && pprof->time_nanos > 0;
+    adding->start = source->starts ? source->starts : timed ? (uint64_t)pprof->time_nanos : 0;
+    if (!adding->start)
+        return flame_overlaps(adding->flame, source->arrived, source->arrived);
+    adding->end = adding->start + (pprof->duration_nanos > 0 ? (uint64_t)pprof->duration_nanos : 0);
+    return flame_overlaps(adding->flame, adding->start, adding->end);
 }
 
 static bool has_ids(const struct pprof *pprof)
@@ -457,15 +459,14 @@ void flame_add_pprof(struct flame *flame, const struct flame_source *source)
          !view_eq(view_of(filter->service), series_service(source->series, source->by_ingest))))
         return;
     uint64_t series = series_hash(source->series);
-    if (is_repeated(flame, series ^ left_out_service(source->raw)))
+    if (is_repeated(flame, series ^ left_out_service(source->raw) ^ source->starts))
         return;
     uint64_t service = left_out_service(series_service(source->series, source->by_ingest));
     flame_begin_profile(flame, series, service, source->arrived);
     arena_init(&arena, ARENA_MIN + 32 * source->raw.size);
     if (!pprof_reopen(&adding.pprof, source->raw, &arena)) {
         flame->truncated = true;
-    } else if (is_in_time(flame, &adding.pprof, source->arrived) &&
-               (!filter->ids || has_ids(&adding.pprof))) {
+    } else if (is_in_time(&adding, source) && (!filter->ids || has_ids(&adding.pprof))) {
         name_types(&adding, source, &arena);
         bool open = pprof_stacks_open(&adding.stacks, &adding.pprof, &arena);
         if (open)

@@ -77,6 +77,7 @@ struct flame_source {
     bool by_ingest;
     const char *sample_type_config; /* NULL: none */
     uint64_t arrived;               /* wall time, ns */
+    uint64_t starts; /* wall time, ns, of its window, where its time is another; 0: it is not */
 };
 
 /* Adds the samples of a validated pprof that match the filter. */

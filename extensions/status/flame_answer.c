@@ -289,6 +289,7 @@ static void add_kept(struct flame *flame, const struct kept *kept, struct bytes 
         .by_ingest = kept->by_ingest,
         .sample_type_config = kept->query,
         .arrived = kept->arrived,
+        .starts = kept->starts,
     };
     if (kept->kind == KEPT_PPROF)
         flame_add_pprof(flame, &source);

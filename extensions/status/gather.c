@@ -53,6 +53,7 @@ static void describe(struct gathered *one, const struct batch *batch)
     switch (batch->encoding) {
     case BATCH_PPROF:
         one->kind = KEPT_PPROF;
+        one->starts = batch->starts;
         one->series = batch->series ? series_ref(batch->series) : NULL;
         one->by_ingest = batch->profile && batch->profile->by_ingest;
         one->query = batch->profile ? text_or_null(batch->profile->sample_type_config) : NULL;
@@ -300,6 +301,7 @@ static void gather_work(struct status *self, struct gathered *one)
             .query = one->query,
             .content = one->content,
             .by_ingest = one->by_ingest,
+            .starts = one->starts,
         };
         uint64_t service = left_out_service_of(one->series, one->by_ingest);
         if (!keep_profile(&self->keep, &head, content)) {

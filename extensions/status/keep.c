@@ -213,6 +213,7 @@ static struct kept *keep_add(struct keep *keep, const struct kept *head, struct 
         kept->arrived = kept->first = head->arrived;
         kept->requests = 1;
         kept->by_ingest = head->by_ingest;
+        kept->starts = head->starts;
         kept->series = head->series;
         kept->query = head->query;
         kept->content = head->content;

@@ -33,6 +33,7 @@ struct kept {
     char *query, *content; /* OPAQUE; and of a PPROF that came by /ingest its
                             * sample_type_config as query; NULL: none */
     bool by_ingest;        /* PPROF */
+    uint64_t starts; /* PPROF: its window, where its time says something else; 0: it does not */
     struct budget *budget;
     size_t charged;
     struct bytes bytes;

@@ -26,6 +26,7 @@ struct gathered {
     struct metadata *tenant; /* NULL: none */
     bool by_ingest;
     uint64_t arrived;
+    uint64_t starts; /* batch->starts */
 };
 
 /* The table of kept traces (looked.h). */

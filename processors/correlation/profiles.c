@@ -308,11 +308,26 @@ static void note_all(struct correlation *self, const struct batch *batch, struct
 /* Grafana asks for profiles whose time is at most 30 s from the span: in a longer window, the time
  * of either end is out of reach for spans at the other. Profiles of more than two minutes serve
  * another purpose, or are a mistake. */
+static bool is_moved(const struct upload *upload)
+{
+    return upload->window.length > GRAFANA_REACH && upload->window.length <= LONGEST_MOVED;
+}
+
 static bool takes_middle(const struct correlation *self, const struct upload *upload)
 {
     return self->config.profile_time == PROFILE_TIME_AUTO && upload && upload->middle &&
-           kinds_linked(self) & KIND_BIT(upload->window.kind) &&
-           upload->window.length > GRAFANA_REACH && upload->window.length <= LONGEST_MOVED;
+           kinds_linked(self) & KIND_BIT(upload->window.kind) && is_moved(upload);
+}
+
+/* When the window starts, where the pprof that is handed on says something else; 0: it does not. */
+static uint64_t starts_apart(const struct correlation *self, const struct pprof *pprof,
+                             const struct upload *upload)
+{
+    bool timed = pprof_has_time(pprof) && pprof->time_nanos > 0;
+    if (!upload || (timed && !is_moved(upload)))
+        return 0;
+    uint64_t time = timed ? (uint64_t)pprof->time_nanos : 0;
+    return takes_middle(self, upload) || upload->starts != time ? upload->starts : 0;
 }
 
 /* Returns the pprof with its labels normalised and its time set; the same buffer (referenced) if
@@ -357,11 +372,14 @@ static enum verdict push_pprof(struct correlation *self, struct batch *batch, st
     struct buffer *payload = rewrite(self, pprof, upload, batch->payload, arena);
     if (!payload)
         return VERDICT_RETRY;
-    if (payload == batch->payload && series == batch->series) {
+    uint64_t starts = starts_apart(self, pprof, upload);
+    if (payload == batch->payload && series == batch->series && !starts) {
         buffer_unref(payload);
         return tell_push(self, batch, next, true);
     }
     struct batch *edited = remapped(batch, payload, series);
+    if (edited)
+        edited->starts = starts;
     enum verdict verdict = edited ? tell_push(self, edited, next, true) : VERDICT_RETRY;
     batch_unref(edited);
     return verdict;

@@ -3,6 +3,7 @@ hold."""
 import random
 import time
 
+import pytest
 import requests
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 
@@ -87,4 +88,24 @@ def test_a_route_has_the_samples_of_the_profiles_that_its_service_has(tmp_path):
         when = {"from": start + begin * 10**9, "to": start + end * 10**9}
         assert [total(status, service="shop", **route, **when)
                 for route in ({}, {"name": "GET /"})] == [expected * 10_000_000] * 2, when
+    assert status.stop() == 0, status.tail()
+
+
+@pytest.mark.parametrize("profile_time", ["auto", "keep"])
+@pytest.mark.parametrize("length", [30, 31, 60, 90])
+def test_a_window_is_drawn_where_it_was(tmp_path, profile_time, length):
+    """Whatever time its profile is forwarded with."""
+    status = Status(tmp_path, correlation=f"hold: 1s, profile_time: {profile_time}")
+    start = time.time_ns() - 300 * 10**9
+    request, pprof = spans_named("shop", ["GET /"], start)
+    status.push("shop", pprof, start, length * 10**9)
+    status.send(request)
+    graph = harness.wait_for(lambda: (
+        graph := status.get("/api/flamegraph", service="shop"))["total"] and graph, 10)
+    assert int(graph["from_unix_nano"]) == start
+    assert int(graph["to_unix_nano"]) == start + length * 10**9
+    for begin, expected in ((0, 1), (length / 4, 1), (length - 1, 1), (length, 0), (-1, 0)):
+        at = start + int(begin * 10**9)
+        drawn = total(status, service="shop", **{"from": at, "to": at + 10**9})
+        assert drawn == expected * 10_000_000, begin
     assert status.stop() == 0, status.tail()

@@ -103,7 +103,7 @@ static uint64_t middle_of(const struct stated *stated, uint64_t length, uint64_t
         middle = time + half;
     else if (if_end <= if_middle)
         middle = time > half ? time - half : time;
-    return middle != stated->time && middle <= now ? middle : 0;
+    return middle <= now ? middle : 0;
 }
 
 static uint64_t positive(int64_t value)
@@ -275,7 +275,10 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
     upload->from_go = is_from_go(series, origin);
     upload->window.kind = kind_parse(name);
     upload_set_window(&upload->window, &stated, reading->now);
-    upload->middle = middle_of(&stated, upload->window.length, reading->now);
+    uint64_t middle = middle_of(&stated, upload->window.length, reading->now);
+    uint64_t half = upload->window.length / 2;
+    upload->middle = middle != stated.time ? middle : 0;
+    upload->starts = middle > half ? middle - half : middle;
     upload->has_samples = pprof->sample_count > 0;
     if (reading->kinds & KIND_BIT(upload->window.kind) &&
         !uploads_read_ids(upload, pprof, reading, arena))

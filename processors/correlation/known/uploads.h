@@ -33,8 +33,9 @@ struct upload {
     bool unsymbolized;  /* samples with ids do not count, since no frame of theirs has symbols */
     bool has_samples;   /* with or without ids */
     struct window window;
-    /* Wall; the middle of a pprof's window. 0: unknown, not in the past, or already its time. */
-    uint64_t middle;
+    /* Wall; the middle of a pprof's window, and its start. 0: unknown, or its middle is not in the
+     * past; of the middle also: it already is its time. */
+    uint64_t middle, starts;
     struct span_figures *ids; /* one for each sample with an id; ids may repeat */
     size_t count;
     uint64_t *wall_ns; /* wall time of each of these; NULL: not measured */

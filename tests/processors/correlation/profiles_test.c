@@ -328,6 +328,12 @@ static uint64_t time_behind(struct rig *rig, struct batch *batch)
     return time;
 }
 
+/* When the window of the last profile starts, after RIG_START, as those who watch are told. */
+static uint64_t told_start(const struct rig *rig)
+{
+    return rig->profiles.batches[rig->profiles.count - 1]->starts - RIG_START;
+}
+
 /* As Node uploads: the time is the end, from and until are whole seconds, nothing is CPU. */
 static struct batch *node_batch(struct rig *rig, uint64_t end, uint64_t length, uint64_t id)
 {
@@ -349,6 +355,7 @@ START_TEST(every_span_of_a_minute_reaches_the_time_of_its_profile)
         rig_until(&rig, end + S / 20);
         uint64_t time = time_behind(&rig, node_batch(&rig, end, 60 * S, 1));
         ck_assert_uint_eq(time, end - 30 * S);
+        ck_assert_uint_eq(told_start(&rig), end - 60 * S);
         ck_assert_uint_gt(time, last);
         last = time;
         ck_assert(rig_explains(&rig, "wall windows of up to 60.0 s, the last one ended 0.8 s ago"));
@@ -364,11 +371,13 @@ START_TEST(a_window_whose_time_is_its_start_takes_the_middle_too)
     rig_until(&rig, 100 * S);
     struct rig_profile go = {.time = 68 * S, .duration = 30 * S + S / 10};
     ck_assert_uint_eq(time_behind(&rig, rig_profile_batch(&rig, &go)), 83 * S + S / 20);
+    ck_assert_uint_eq(told_start(&rig), 68 * S);
     struct rig_profile untimed = {.no_time = true};
     struct batch *batch = rig_profile_batch(&rig, &untimed);
     batch->profile->from_ns = RIG_START + 40 * S;
     batch->profile->until_ns = RIG_START + 100 * S;
     ck_assert_uint_eq(time_behind(&rig, batch), 70 * S);
+    ck_assert_uint_eq(told_start(&rig), 40 * S);
     rig_close(&rig);
 }
 END_TEST
@@ -393,6 +402,7 @@ START_TEST(times_that_every_span_reaches_or_nobody_asks_for_are_kept)
     rig_open(&rig, "{profile_time: keep}");
     rig_until(&rig, 100 * S);
     ck_assert_uint_eq(time_behind(&rig, node_batch(&rig, 99 * S, 60 * S, 1)), 99 * S);
+    ck_assert_uint_eq(told_start(&rig), 39 * S);
     rig_close(&rig);
 }
 END_TEST
