@@ -172,6 +172,22 @@ bool flame_wants_id(struct flame *flame, uint64_t id)
     return false;
 }
 
+/* "name:cpu:unit:..." with a unit of time. */
+static bool is_cpu(const char *type)
+{
+    const char *second = type + strcspn(type, ":");
+    const char *unit = strncmp(second, ":cpu:", 5) == 0 ? second + 5 : "";
+    return pprof_time_unit((struct view){(const uint8_t *)unit, strcspn(unit, ":")});
+}
+
+bool flame_has_other_cpu(const struct flame *flame)
+{
+    bool drawn = is_cpu(flame->type), other = false;
+    for (size_t i = 0; drawn && i < flame->type_count; i++)
+        other |= is_cpu(flame->types[i]) && strcmp(flame->types[i], flame->type) != 0;
+    return other;
+}
+
 /* CPU time is most useful, then any other time; counts of samples are least useful. */
 static int flame_rank(const char *type)
 {

@@ -91,6 +91,9 @@ void flame_add_otlp(struct flame *flame, struct view request, uint64_t arrived);
 void flame_add_ingest(struct flame *flame, const char *query, const char *content_type,
                       struct view body, uint64_t arrived);
 
+/* Whether CPU time is drawn, and came as values of another type too. */
+bool flame_has_other_cpu(const struct flame *flame);
+
 /* Computes the totals and releases what only adding needs. Call it once, before a writer of
  * flame_write.h begins; nothing can be added after it, and the filter's pointers are not used any
  * more. Sets failed if there is no memory. */

@@ -353,6 +353,12 @@ static void say_what_is_missing(struct status *self, struct wanted *wanted, stru
         flame->fix = "Raise keep_mib of the status extension.";
     }
     flame->truncated |= flame->text != NULL;
+    /* They are not added up: OTLP profiles may give the same time as samples and as cpu. */
+    if (!flame->text && flame_has_other_cpu(flame)) {
+        flame->text = "CPU time came in profiles of several types, and one of them is drawn.";
+        flame->fix =
+            "Choose another of `types` that has :cpu: (the parameter type) to see its part.";
+    }
 }
 
 /* ---- responses ---- */

@@ -109,3 +109,19 @@ def test_a_window_is_drawn_where_it_was(tmp_path, profile_time, length):
         drawn = total(status, service="shop", **{"from": at, "to": at + 10**9})
         assert drawn == expected * 10_000_000, begin
     assert status.stop() == 0, status.tail()
+
+
+def test_cpu_time_of_several_types_is_told(tmp_path):
+    status, start = Status(tmp_path), time.time_ns()
+    request, pprof = spans_named("shop", ["GET /"], start)
+    status.push("shop", pprof, start, 10**9)
+    status.send(request)
+    graph = harness.wait_for(lambda: (
+        graph := status.get("/api/flamegraph", trace=ids(1)[0]))["total"] and graph, 10)
+    assert graph["text"] is None
+    status.push_raw("shop", pprof.encode(start, 10**9), name="cpu")
+    graph = harness.wait_for(lambda: (
+        graph := status.get("/api/flamegraph", trace=ids(1)[0]))["text"] and graph, 10)
+    assert "one of them is drawn" in graph["text"] and not graph["truncated"]
+    assert len([t for t in graph["types"] if ":cpu:nanoseconds" in t and "samples" not in t]) == 2
+    assert status.stop() == 0, status.tail()

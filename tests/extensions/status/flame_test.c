@@ -210,6 +210,51 @@ START_TEST(names_are_text_in_every_format)
 }
 END_TEST
 
+static void add_cpu(struct flame *flame, const char *name, const char *unit)
+{
+    const struct series_label list[] = {{VIEW("__name__"), view_of(name)},
+                                        {VIEW("service_name"), VIEW("shop")}};
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "samples", "count");
+    pprof_build_type(build, "cpu", unit);
+    pprof_build_type(build, "wall", "nanoseconds");
+    pprof_build_sample(build, (const int64_t[]){3, 30, 70},
+                       (const char *const[]){"work", "main", NULL});
+    struct bytes raw = pprof_build_raw(build);
+    struct series *series = series_new(list, 2);
+    flame_add_pprof(
+        flame, &(struct flame_source){.raw = bytes_view(&raw), .series = series, .arrived = 7});
+    series_unref(series);
+    bytes_release(&raw);
+    pprof_build_free(build);
+}
+
+START_TEST(cpu_time_of_another_type_is_told)
+{
+    static const struct {
+        const char *name, *unit, *type;
+        bool other;
+    } cases[] = {
+        {"process_cpu", "nanoseconds", "", false},
+        {"process_cpu", "microseconds", "", true},
+        {"cpu", "nanoseconds", "", true},
+        {"wall", "count", "", false},
+        {"cpu", "nanoseconds", "process_cpu:wall:nanoseconds::", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct flame_filter filter = {
+            .service = "shop", .type = cases[i].type, .to = UINT64_MAX};
+        struct flame flame;
+        flame_init(&flame, &filter, NULL);
+        add_cpu(&flame, "process_cpu", "nanoseconds");
+        add_cpu(&flame, cases[i].name, cases[i].unit);
+        flame_finish(&flame);
+        ck_assert_msg(flame_has_other_cpu(&flame) == cases[i].other, "case %zu", i);
+        flame_release(&flame);
+    }
+}
+END_TEST
+
 START_TEST(sums_stay_at_their_limit)
 {
     int64_t sum = INT64_MAX - 1;
@@ -536,8 +581,9 @@ END_TEST
 SUITE_MAIN("status flame", a_span_has_the_samples_that_name_it,
            an_id_may_be_asked_for_in_the_profiles_of_one_service,
            a_service_has_all_and_another_type_where_it_is_asked_for, names_are_text_in_every_format,
-           sums_stay_at_their_limit, its_svg_has_a_rectangle_for_each_frame_below_its_caller,
-           its_pprof_has_the_same_totals, a_deep_stack_is_cut_at_its_leaf,
-           too_many_nodes_count_for_their_parents, a_state_is_drawn_as_each_series_had_it_last,
-           frames_without_symbols_are_drawn, text_formats_are_drawn, allocations_of_java_are_drawn,
+           cpu_time_of_another_type_is_told, sums_stay_at_their_limit,
+           its_svg_has_a_rectangle_for_each_frame_below_its_caller, its_pprof_has_the_same_totals,
+           a_deep_stack_is_cut_at_its_leaf, too_many_nodes_count_for_their_parents,
+           a_state_is_drawn_as_each_series_had_it_last, frames_without_symbols_are_drawn,
+           text_formats_are_drawn, allocations_of_java_are_drawn,
            a_text_is_of_the_service_without_the_type_in_its_name, broken_nodes_are_cut)
