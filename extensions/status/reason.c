@@ -16,6 +16,11 @@ static const struct watch_reason profiles_refused = {
     REASON_REFUSED, "Its profiles are refused: their clock is wrong.",
     "Set the clock of the profiled process's host."};
 
+#define SET_CLOCK "Set the clocks of the hosts of the span's SDK and of the profiler."
+
+/* Of a linked span, which has no reason: it was counted as one whose link opens nothing. */
+enum { TOLD_APART = UINT8_MAX };
+
 /* NULL: the window is forgotten, or there is none. */
 static const struct known_window *window_of(const struct known *known, uint32_t serial)
 {
@@ -50,12 +55,17 @@ static bool missed_samples(const struct watch_reason *reason)
     return false;
 }
 
+static bool before_start(const struct watch_reason *reason)
+{
+    return strcmp(reason->word, "before_start") == 0;
+}
+
 /* Whether its samples are missing because the profiles of its service are refused. */
 static bool is_refused(const struct known *known, const struct known_span *span,
                        const struct watch_reason *decided)
 {
     const struct known_service *service = known->services[span->service];
-    return (missed_samples(decided) || strcmp(decided->word, "before_start") == 0) &&
+    return (missed_samples(decided) || before_start(decided)) &&
            clocks_find(&known->clocks, service->name, service->last_came, span->decided);
 }
 
@@ -71,7 +81,8 @@ static const struct watch_reason *reason_now(const struct known *known,
         return NULL;
     if (other_service(known, span))
         return &names_differ;
-    bool late = first && first->arrived > span->decided && missed_samples(decided);
+    bool late = first && first->arrived > span->decided &&
+                (missed_samples(decided) || before_start(decided));
     return late ? &came_late : decided;
 }
 
@@ -97,8 +108,29 @@ void reason_take_back(struct known *known, const struct known_span *span)
         step->reasons[span->told] -= step->reasons[span->told] > 0;
 }
 
+/* By its own clock; 0: not known. */
+static uint64_t ended_of(const struct known_span *span)
+{
+    return span->decided - (uint64_t)(span->waited_ms * (int64_t)NS_PER_MS);
+}
+
+/* Notes once a link that opens an empty flame graph, since the clocks of span and profile differ.
+ */
+static void check_reach(const struct known *known, struct known_span *span)
+{
+    struct known_service *service = known->services[span->service];
+    int64_t gap = span->told == TOLD_APART ? 0 : known_out_of_reach(known, span, 0, ended_of(span));
+    if (gap) {
+        service->apart++;
+        service->apart_ns = gap;
+        span->told = TOLD_APART;
+    }
+}
+
 void reason_recount(struct known *known, struct known_span *span)
 {
+    if (span->decided && span->action == WATCH_LINKED)
+        check_reach(known, span);
     const struct watch_reason *now = has_reason(span) ? reason_now(known, span) : NULL;
     if (!now || now == known->reasons[span->told])
         return;
@@ -118,24 +150,10 @@ void reason_recount(struct known *known, struct known_span *span)
         service->profiles_under = 0;
 }
 
-/* Notes a link that opens an empty flame graph, since the clocks of span and profile differ. */
-static void check_reach(const struct known *known, const struct known_span *span)
-{
-    struct known_service *service = known->services[span->service];
-    uint64_t ended = span->decided - (uint64_t)(span->waited_ms * (int64_t)NS_PER_MS);
-    int64_t gap = known_out_of_reach(known, span, 0, ended);
-    if (gap) {
-        service->apart++;
-        service->apart_ns = gap;
-    }
-}
-
 void reason_decided(struct known *known, struct known_span *span)
 {
     span->told = span->reason;
     reason_recount(known, span);
-    if (span->action == WATCH_LINKED)
-        check_reach(known, span);
 }
 
 /* How a profiler is given its name, as in docs/sdks.md: few read the environment. */
@@ -191,6 +209,17 @@ static void tell_late(const struct known *known, const struct known_span *span,
     const struct known_window *first = window_of(known, span->first_window);
     if (!first || first->arrived <= span->decided)
         return;
+    told->text = told->text_buffer;
+    bool old = before_start(known->reasons[span->reason]);
+    int64_t apart = old ? known_out_of_reach(known, span, 0, ended_of(span)) : 0;
+    if (apart) {
+        snprintf(told->text_buffer, sizeof told->text_buffer,
+                 "Samples with its id came after it had been forwarded without a link: by their "
+                 "profile's time they are %.0f s %s the span.",
+                 (double)(apart < 0 ? -apart : apart) / 1e9, apart < 0 ? "before" : "after");
+        told->fix = SET_CLOCK;
+        return;
+    }
     double waited = span->waited_ms > 0 ? span->waited_ms / 1e3 : 0;
     double late = (double)(first->arrived - span->decided) / 1e9 + waited;
     snprintf(
@@ -198,7 +227,20 @@ static void tell_late(const struct known *known, const struct known_span *span,
         "Samples with its id arrived %.0f s after its end, but it was forwarded without a link "
         "%.0f s after its end.",
         late, waited);
+}
+
+/* A clock that is behind makes all spans of a service old. */
+static void tell_before_start(const struct known_service *service, struct told_reason *told)
+{
+    int64_t apart = service->apart ? service->apart_ns : 0;
+    if (!apart)
+        return;
+    snprintf(told->text_buffer, sizeof told->text_buffer,
+             "By its own time it started before spanlink did; but the profiles of other spans of "
+             "its service are %.0f s %s these.",
+             (double)(apart < 0 ? -apart : apart) / 1e9, apart < 0 ? "before" : "after");
     told->text = told->text_buffer;
+    told->fix = SET_CLOCK;
 }
 
 bool reason_passed(const struct known *known, const struct known_span *span,
@@ -250,5 +292,7 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
         tell_names(known, span, told);
     else if (reason == &came_late)
         tell_late(known, span, told);
+    else if (before_start(reason))
+        tell_before_start(known->services[span->service], told);
     return true;
 }

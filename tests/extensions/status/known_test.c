@@ -712,6 +712,69 @@ START_TEST(history_goes_by_steps)
 END_TEST
 
 /* As where a client's and a server's span share an id; whatever comes first. */
+/* A decision about a span whose clock is that far behind; reason NULL: linked. */
+static void decide_behind(struct rig *rig, uint64_t id, int64_t behind, uint64_t now,
+                          const struct watch_reason *reason)
+{
+    const struct watch_decision decision = {.span_id = id,
+                                            .link_id = reason ? 0 : id,
+                                            .service = shop(),
+                                            .action = reason ? WATCH_AS_CAME : WATCH_LINKED,
+                                            .reason = reason,
+                                            .ended = now - (uint64_t)behind,
+                                            .decided = now};
+    known_decided(&rig->known, &decision);
+    known_fold(&rig->known);
+}
+
+START_TEST(links_that_open_nothing_count_whichever_came_first)
+{
+    for (int ahead = 0; ahead < 2; ahead++) {
+        struct rig rig;
+        int64_t behind = (ahead ? -3600 : 3600) * (int64_t)NS_PER_S;
+        rig_init(&rig);
+        sampled(&rig, 1, 10, NOW);
+        decide_behind(&rig, 1, behind, NOW + 1, NULL);
+        for (uint64_t id = 2; id < 10; id++) {
+            decide_behind(&rig, id, behind, NOW + 1, NULL);
+            sampled(&rig, id, 10, NOW + id);
+            sampled(&rig, id, 10, NOW + id + NS_PER_S);
+        }
+        decide_behind(&rig, 10, NS_PER_S, NOW + 1, NULL);
+        sampled(&rig, 10, 10, NOW + 2);
+        const struct known_service *service =
+            rig.known.services[known_service_find(&rig.known, VIEW("shop"))];
+        ck_assert_uint_eq(service->apart, 9);
+        ck_assert_int_eq(service->apart_ns < 0, ahead);
+        rig_release(&rig);
+    }
+}
+END_TEST
+
+START_TEST(a_clock_that_is_behind_is_not_the_start_of_this_process)
+{
+    static const struct watch_reason before = {"before_start", "It started before.", NULL};
+    struct rig rig;
+    struct told_reason told;
+    rig_init(&rig);
+    decide_behind(&rig, 1, 3600 * (int64_t)NS_PER_S, NOW, &before);
+    decide_behind(&rig, 2, 3600 * (int64_t)NS_PER_S, NOW, &before);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 2), &told));
+    ck_assert_str_eq(told.text, "It started before.");
+    sampled(&rig, 1, 10, NOW + 15 * NS_PER_S);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 1), &told));
+    ck_assert_str_eq(told.word, REASON_CAME_LATE);
+    ck_assert_ptr_nonnull(strstr(told.text, "3614 s after the span"));
+    ck_assert_ptr_nonnull(strstr(told.fix, "clock"));
+    decide_behind(&rig, 3, 3600 * (int64_t)NS_PER_S, NOW, NULL);
+    sampled(&rig, 3, 10, NOW + 15 * NS_PER_S);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 2), &told));
+    ck_assert_str_eq(told.word, "before_start");
+    ck_assert_ptr_nonnull(strstr(told.text, "3614 s after these"));
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(spans_of_two_services_with_one_id_stay_apart)
 {
     for (int late = 0; late < 2; late++) {
@@ -897,7 +960,9 @@ SUITE_MAIN("status known", samples_are_joined_with_their_span_in_any_order,
            the_metrics_have_the_busiest_and_lose_nothing, a_steady_load_is_steady_in_the_steps,
            a_window_counts_in_its_own_steps_or_in_none, wall_time_is_not_cpu_time,
            a_span_that_is_decided_twice_counts_once,
-           an_upload_that_two_instances_tell_of_counts_once, history_goes_by_steps,
+           an_upload_that_two_instances_tell_of_counts_once,
+           history_goes_by_steps, links_that_open_nothing_count_whichever_came_first,
+           a_clock_that_is_behind_is_not_the_start_of_this_process,
            spans_of_two_services_with_one_id_stay_apart,
            samples_of_two_services_with_one_id_stay_apart,
            samples_under_another_name_are_the_spans_unless_it_has_one,
