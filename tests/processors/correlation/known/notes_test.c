@@ -4,7 +4,7 @@
 
 START_TEST(what_uploads_said_comes_back)
 {
-    struct span_figures ids[] = {{UINT64_MAX, 3, 70}, {1, 0, 0}};
+    struct span_figures ids[] = {{UINT64_MAX, 3, false, 70}, {1, 0, false, 0}};
     struct upload second = {.service = VIEW("b"), .unread = "why"};
     struct upload first = {.next = &second,
                            .service = VIEW("a"),
