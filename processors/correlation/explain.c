@@ -14,6 +14,7 @@ static const char *const reasons[REASON_COUNT] = {
     [REASON_FORGOTTEN] = "samples may be forgotten",
     [REASON_HOLD_FULL] = "hold full",
     [REASON_CROWDED] = "too many services",
+    [REASON_NAMES_DIFFER] = "names differ",
     [REASON_SHUTDOWN] = "shutdown",
 };
 

@@ -13,6 +13,7 @@ static const char *const reasons[REASON_COUNT] = {
     [REASON_HOLD_FULL] = "hold_full",
     [REASON_CROWDED] = "too_many_services",
     [REASON_SHUTDOWN] = "shutdown",
+    [REASON_NAMES_DIFFER] = "names_differ",
 };
 
 enum { OLDEST, SPANS };

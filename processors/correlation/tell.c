@@ -41,6 +41,7 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                         "its own had come.",
                         "See whether service.name has values that never end, such as the name of a "
                         "pod or job, and give these one name."},
+    [REASON_NAMES_DIFFER] = {NULL, NULL, NULL}, /* counted only: who watches sees the samples */
     [REASON_SHUTDOWN] = {"shutdown", "The process stopped before it could be judged.", NULL},
 };
 

@@ -330,7 +330,7 @@ static void send_raw(struct stage *stage)
 /* Recalls notes of a supposed earlier process. */
 static void recall(struct stage *stage)
 {
-    struct span_figures ids[] = {{next_id(stage), 1, 1}, {next_id(stage), 1, 1}};
+    struct span_figures ids[] = {{next_id(stage), 1, false, 1}, {next_id(stage), 1, false, 1}};
     uint8_t shape = next_byte(stage);
     uint64_t ago = next_byte(stage) * NS_PER_S;
     struct upload upload = {

@@ -44,6 +44,7 @@ struct service {
     bool from_go;             /* pyroscope-go uploads for it */
     bool unsymbolized;        /* samples named spans and did not count: no frame had symbols */
     bool from_node;           /* its spans come from OpenTelemetry for Node.js */
+    bool misnamed;            /* samples of its spans came under another service's name */
     bool named;               /* a sample of a confirming kind had a span id */
     bool wide;                /* spans that are not local roots have samples too ... */
     uint64_t wide_at;         /* ... and the last such sample arrived then, mono */

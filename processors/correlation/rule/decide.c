@@ -215,6 +215,13 @@ void decide_note_root(const struct context *context, uint64_t own, const struct 
     ancestry_note(&self->ancestry, own, what, edit->figures.id, context->second);
 }
 
+/* The reason that is counted. Who watches is told the decided one, and sees the samples of each
+ * span itself. */
+static enum judge_reason reason_counted(const struct service *service, enum judge_reason reason)
+{
+    return reason == REASON_NOT_PROFILED && service->misnamed ? REASON_NAMES_DIFFER : reason;
+}
+
 void decide_count(const struct context *context, const struct candidate *candidate,
                   const struct decision *decision)
 {
@@ -237,8 +244,9 @@ void decide_count(const struct context *context, const struct candidate *candida
         self->services.gone.unlinked[decision->reason]++;
         correlation_tally(self, NULL, TALLY_UNLINKED + decision->reason, 1, context->now.mono);
     } else {
-        service->counts.unlinked[decision->reason]++;
-        correlation_tally(self, service, TALLY_UNLINKED + decision->reason, 1, context->now.mono);
+        enum judge_reason reason = reason_counted(service, decision->reason);
+        service->counts.unlinked[reason]++;
+        correlation_tally(self, service, TALLY_UNLINKED + reason, 1, context->now.mono);
         if (decision->edit.action == ACTION_UNLINK)
             recent_note(&self->recent, service,
                         candidate->named ? candidate->named : candidate->own, RECENT_UNLINKED,

@@ -234,8 +234,10 @@ void waiting_add(struct context *context, struct segment *segment, bool again,
 static void learn_from_namesake(const struct context *context, const struct held *held)
 {
     struct service *other = segment_of(held)->process->service;
-    if (view_eq(service_tenant(other), service_tenant(context->service)))
-        advise_names(context->self, context->service, other, context->now.mono);
+    if (!view_eq(service_tenant(other), service_tenant(context->service)))
+        return;
+    other->misnamed = true;
+    advise_names(context->self, context->service, other, context->now.mono);
 }
 
 static struct edit link_to(const struct context *context, uint64_t id)

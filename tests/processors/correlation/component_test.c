@@ -150,6 +150,24 @@ START_TEST(it_tells_why_spans_have_no_flame_graph)
 }
 END_TEST
 
+/* The samples show it while a span is held; later ones need not come first. */
+START_TEST(spans_whose_samples_have_another_name_are_told_apart)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    RIG_SPANS(&rig, {.service = "shop", .id = 1, .end = S}, {.service = "bare", .id = 2, .end = S});
+    rig_advance(&rig, 10 * S);
+    RIG_PROFILE(&rig, .service = "shop-service", .duration = 10 * S, .ids = {1});
+    rig_advance(&rig, 60 * S);
+    RIG_SPANS(&rig, {.service = "shop", .id = 3, .start = 69 * S, .end = 70 * S});
+    ck_assert(rig_explains(&rig, "service shop: spans linked 0, not linked 0, "
+                                 "forwarded unchanged 2 (names differ 2)"));
+    ck_assert(rig_explains(&rig, "service bare: spans linked 0, not linked 0, "
+                                 "forwarded unchanged 1 (not profiled 1)"));
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(an_idle_instance_asks_for_no_tick)
 {
     struct rig rig;
@@ -176,4 +194,5 @@ END_TEST
 SUITE_MAIN("correlation", defaults_are_those_of_the_manual, confirm_by_is_auto_or_kinds,
            settings_that_cannot_work_are_refused, confirmed_links_need_both_signals,
            an_empty_remap_turns_it_off, it_tells_why_spans_have_no_flame_graph,
-           an_idle_instance_asks_for_no_tick, close_is_legal_without_open)
+           spans_whose_samples_have_another_name_are_told_apart, an_idle_instance_asks_for_no_tick,
+           close_is_legal_without_open)
