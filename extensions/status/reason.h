@@ -13,6 +13,9 @@
 /* No sample came, as its service's profiles are refused because of their clock. */
 #define REASON_REFUSED "profiles_refused"
 
+/* It passed without a decision, since it is none. */
+#define REASON_NO_LOCAL_ROOT "no_local_root"
+
 /* text and fix may point into the buffers. */
 struct told_reason {
     const char *word, *text, *fix; /* fix NULL: nothing to do */

@@ -147,7 +147,7 @@ static void tell_passed(struct span_told *told, const struct known *known,
         told->text = "Samples name local roots; it is none, so its work is in the flame graph of "
                      "its local root.";
     if (!told->link && !told->local_root && !told->reason)
-        told->reason = "no_local_root";
+        told->reason = REASON_NO_LOCAL_ROOT;
 }
 
 /* Under the watch's lock: what has the samples of a span, which is another entry where they name it
@@ -201,10 +201,23 @@ static void tell_decided(struct span_told *told, const struct known *known,
 
 static void tell_waiting(struct span_told *told, const struct watch_waiting *waiting)
 {
+    struct told_reason *buffers = &told->reasoned;
+    uint64_t now = clock_wall(told->self->env->clock);
+    char longest[48] = "";
+    if (waiting->due > now)
+        snprintf(longest, sizeof longest, ", for up to %" PRIu64 " s more",
+                 (waiting->due - now + NS_PER_S - 1) / NS_PER_S);
+    snprintf(buffers->text_buffer, sizeof buffers->text_buffer,
+             "It waits for a profile of its time that names it, or for the proof that none "
+             "does%s.",
+             longest);
     told->decision = "waiting";
     told->reason = "waiting";
-    told->text = "It waits for a profile of its time that names it, or for the proof that none "
-                 "does.";
+    told->text = buffers->text_buffer;
+    if (*waiting->name) {
+        text_cut(view_of(waiting->name), told->name_text, sizeof told->name_text);
+        told->name = view_of(told->name_text);
+    }
     told->end = told->end ? told->end : waiting->ended;
     snprintf(told->service_text, sizeof told->service_text, "%s", waiting->service);
     told->service = view_of(told->service_text);

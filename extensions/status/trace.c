@@ -128,8 +128,9 @@ static void put_link_state(struct trace_writing *writing, const struct otlp_span
     bool decided = own && own->decided;
     uint8_t action = decided ? own->action : link ? WATCH_LINKED : WATCH_AS_CAME;
     struct told_reason told = {0};
-    if (!reason_of(known, own, &told) && !link)
-        reason_passed(known, own, &told);
+    if (!reason_of(known, own, &told) && !link && !reason_passed(known, own, &told) && !decided &&
+        !local)
+        told.word = REASON_NO_LOCAL_ROOT;
     status_unlock(writing->self);
     json_id(json, "profile_id", link);
     json_number(json, "samples", samples);

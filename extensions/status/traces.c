@@ -291,7 +291,11 @@ static void write_row(struct status *self, const struct looked *looked,
                       const struct waiting *waiting, struct json *json)
 {
     struct view service = names_get(&looked->names, trace->services[0]);
-    bool waits = !trace->root_linked && trace->rank == 0;
+    size_t waits = waiting_in(waiting, traces_low(trace));
+    const char *rootless = waits || !waiting->all ? "Its local root has not been forwarded yet; it "
+                                                    "may be waiting for its profile."
+                                                  : "Its local root is not here: it was sent "
+                                                    "elsewhere, was not kept, or has not ended.";
     json_open(json, NULL, '{');
     json_hex(json, "trace_id", (struct view){trace->id, sizeof trace->id});
     json_text(json, "service", service);
@@ -299,7 +303,7 @@ static void write_row(struct status *self, const struct looked *looked,
     json_time(json, "start_unix_nano", trace->start);
     json_number(json, "duration_ns", key_of(trace, SORT_DURATION));
     json_number(json, "spans", trace->spans);
-    json_number(json, "waiting_spans", waiting_in(waiting, traces_low(trace)));
+    json_number(json, "waiting_spans", waits);
     json_bool(json, "linked", trace->linked > 0);
     json_number(json, "linked_spans", trace->linked);
     json_number(json, "samples", trace->samples);
@@ -310,10 +314,7 @@ static void write_row(struct status *self, const struct looked *looked,
     json_bool(json, "root_seen", trace->rank > 0);
     json_bool(json, "root_has_parent", trace->rank < 2);
     write_reason(self, trace->root, service, trace->root_linked,
-                 waits ? "Its local root has not been forwarded yet; it may be waiting for its "
-                         "profile."
-                       : NULL,
-                 json);
+                 !trace->root_linked && trace->rank == 0 ? rootless : NULL, json);
     write_asked(self, looked, trace, asked, json);
     json_close(json, '}');
 }

@@ -1,5 +1,7 @@
 #include "processors/correlation/tell.h"
 
+#include "lib/wire/proto/proto_scan.h"
+#include "lib/wire/proto/text.h"
 #include "processors/correlation/known/uploads.h"
 #include "processors/correlation/rule/waiting.h"
 
@@ -210,6 +212,14 @@ void tell_upload(const struct context *context, const struct upload *upload, boo
     tell_rows(watch, &window, upload, upload->beside, upload->rows);
 }
 
+/* name of a Span, trace.proto. */
+static struct view name_of(const struct held *held, const struct segment *segment)
+{
+    enum { SPAN_NAME = 5 };
+    struct view span = {segment->bytes + held->at, held->size};
+    return segment->packed ? VIEW("") : proto_find_bytes(span, SPAN_NAME);
+}
+
 bool correlation_waits(void *instance, uint64_t span_id, struct watch_waiting *waiting)
 {
     struct correlation *self = instance;
@@ -226,6 +236,7 @@ bool correlation_waits(void *instance, uint64_t span_id, struct watch_waiting *w
         uint64_t due = judge_due(&known, held->end, segment->arrived, now.mono);
         snprintf(waiting->service, sizeof waiting->service, "%.*s",
                  VIEW_ARG(service_name(service)));
+        text_cut(name_of(held, segment), waiting->name, sizeof waiting->name);
         waiting->ended = wall_of(now, held->end);
         waiting->arrived = wall_of(now, segment->arrived);
         waiting->due = due == UINT64_MAX ? 0 : now.wall + (due - now.mono);

@@ -6,6 +6,7 @@ import time
 import pytest
 import requests
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
+from opentelemetry.proto.trace.v1 import trace_pb2
 
 import harness
 import test_status
@@ -124,4 +125,17 @@ def test_cpu_time_of_several_types_is_told(tmp_path):
         graph := status.get("/api/flamegraph", trace=ids(1)[0]))["text"] and graph, 10)
     assert "one of them is drawn" in graph["text"] and not graph["truncated"]
     assert len([t for t in graph["types"] if ":cpu:nanoseconds" in t and "samples" not in t]) == 2
+    assert status.stop() == 0, status.tail()
+
+
+def test_a_root_that_is_sent_elsewhere_is_not_said_to_wait(tmp_path):
+    status, start, (trace, span) = Status(tmp_path), time.time_ns(), ids(1)
+    request = trace_service_pb2.ExportTraceServiceRequest.FromString(
+        uploads.trace_request("bare", [(trace, span, start, start + 1000, False)]))
+    child = request.resource_spans[0].scope_spans[0].spans[0]
+    child.kind, child.parent_span_id = trace_pb2.Span.SPAN_KIND_INTERNAL, bytes.fromhex(ids(2)[1])
+    status.send(request.SerializeToString())
+    [row] = harness.wait_for(lambda: status.get("/api/traces")["traces"], 30)
+    assert (row["root_seen"], row["waiting_spans"]) == (False, 0)
+    assert row["why"].startswith("Its local root is not here")
     assert status.stop() == 0, status.tail()

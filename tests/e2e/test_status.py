@@ -1055,6 +1055,9 @@ def test_what_waits_is_said_to_wait(tmp_path):
         found = status.get("/api/traces", **query)
         assert found["traces"] == []
         return found["waiting"]["spans"]
+    told = status.get(f"/api/spans/{root}")
+    assert re.search(r"proof that none does, for up to (4\d|50) s more\.$", told["text"])
+    assert (told["name"], told["service"]) == ("GET /", "shop")
     assert waiting() == waiting(trace_id=trace) == waiting(trace_id=trace[:9]) == 1
     assert waiting(span_id=root) == waiting(service="shop") == waiting(service="sh*") == 1
     assert waiting(trace_id=other_trace) == waiting(span_id=child_only) == waiting(service="x") == 0
@@ -1074,6 +1077,10 @@ def test_a_trace_that_waits_in_part_says_so(tmp_path):
     assert told["waiting"]["spans"] == 1
     [row] = status.get("/api/traces")["traces"]
     assert (row["spans"], row["waiting_spans"], row["root_has_parent"]) == (2, 1, True)
+    assert "may be waiting" in row["why"]
+    for span in told["spans"]:
+        alone = status.get(f"/api/spans/{span['span_id']}")
+        assert (span["reason"], alone["reason"]) == ("no_local_root", "no_local_root")
     assert status.get(f"/api/spans/{root}")["decision"] == "waiting"
     assert status.stop() == 0, status.tail()
 
