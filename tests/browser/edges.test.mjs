@@ -88,3 +88,174 @@ describe("a reload that changes the extension", () => {
   }
 });
 
+
+describe("forced colours", () => {
+  let spanlink, root;
+  before(async () => {
+    spanlink = await Spanlink.start(HASTY);
+    root = await sendLinked(spanlink, "shop", "GET /cpu", [{ stack: ["main"], value: 900_000_000 }]);
+  });
+  after(() => spanlink.remove());
+
+  const OPTIONS = { forcedColors: "active" };
+  const colour = (locator, pseudo = null) => locator.first().evaluate((node, of) => {
+    const { backgroundColor, backgroundImage } = getComputedStyle(node, of);
+    return `${backgroundColor} ${backgroundImage}`;
+  }, pseudo);
+
+  for (const [view, parts] of [["trace", [[".time-cell .bar"], [".cpu-link", "::before"],
+    [".swatch"]]], ["cost", [[".legend i"], [".dotted"], ["td.cpu", "::before"]]],
+  ["pipeline", [[".dot"], [".legend i"]]]]) {
+    test(`leave the colours that say something on ${view}`, async () => {
+      const address = `${spanlink.url}/#/${view}${view === "trace" ? `/${root.traceId}` : ""}`;
+      const [plain, forced] = [await open(browser, address), await open(browser, address, OPTIONS)];
+      for (const page of [plain, forced]) await page.getByText(/, up /).waitFor();
+      for (const [part, pseudo] of parts) {
+        for (const page of [plain, forced]) await page.locator(part).first().waitFor();
+        assert.equal(await colour(forced.locator(part), pseudo),
+          await colour(plain.locator(part), pseudo), part);
+      }
+      assert.deepEqual(await violations(forced), []);
+      for (const page of [plain, forced]) await close(page);
+    });
+  }
+
+  test("tell the current view, the pressed button and the selected row from others", async () => {
+    const page = await open(browser, spanlink.url, OPTIONS);
+    await page.getByRole("link", { name: "shop GET /cpu" }).waitFor();
+    const border = (name) => page.getByRole("link", { name, exact: true }).evaluate(
+      (node) => getComputedStyle(node).borderBottomColor);
+    assert.notEqual(await border("Traces"), await border("Cost"));
+    assert.notEqual(await colour(page.getByRole("button", { name: "Latest" })),
+      await colour(page.getByRole("button", { name: "Longest" })));
+    await page.goto(`${spanlink.url}/#/trace/${root.traceId}`);
+    const row = page.locator(".span-row:has([aria-selected=true])");
+    assert.notEqual(await row.evaluate((node) => getComputedStyle(node).outlineStyle), "none");
+    await close(page);
+  });
+});
+
+describe("clocks that differ", () => {
+  let spanlink;
+  before(async () => (spanlink = await Spanlink.start(HASTY)));
+  after(() => spanlink.remove());
+
+  test("a link that opens nothing is not said to be a flame graph", async () => {
+    const end = now() + 3600n * NS;
+    const root = span({ trace: id(32), name: "GET /ahead", start: end - MS, end });
+    await sendProfile(spanlink, "ahead", [{ stack: ["main"], value: 10_000_000, span: root.spanId }],
+      now() - 10n * NS, now());
+    await sendSpans(spanlink, "ahead", [root]);
+    const page = await open(browser, `${spanlink.url}/#/why?id=${root.spanId}`);
+    await page.getByText(/its link opens nothing/).waitFor();
+    await page.getByRole("heading", { name: "It is linked, but its flame graph is hard to find" })
+      .waitFor();
+    assert.equal(await page.locator(".card.good").count(), 0);
+    await page.getByRole("link", { name: "Its flame graph" }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await close(page);
+  });
+
+  test("a trace of the future is not just now", async () => {
+    const end = now() + 2400n * NS;
+    await sendSpans(spanlink, "later", [span({ trace: id(32), name: "GET /later",
+      start: end - MS, end })]);
+    const page = await open(browser, `${spanlink.url}/#/traces?q=later`);
+    await page.getByRole("row", { name: /GET .later/ }).getByText("40 min in the future").waitFor();
+    await close(page);
+  });
+
+  test("a span without a start makes no axis of years", async () => {
+    const end = now();
+    const root = span({ trace: id(32), name: "GET /root", start: end - 40n * MS, end });
+    const child = span({ trace: root.traceId, parent: root.spanId, name: "startless", kind: 1,
+      start: 0n, end });
+    const alone = span({ trace: id(32), name: "GET /alone", start: 0n, end });
+    await sendSpans(spanlink, "odd", [root, child, alone]);
+    const page = await open(browser, `${spanlink.url}/#/traces?q=alone`);
+    await page.getByRole("row", { name: /GET .alone/ }).getByText("start missing").waitFor();
+    for (const [trace, name] of [[root.traceId, "startless"], [alone.traceId, "GET /alone"]]) {
+      await page.goto(`${spanlink.url}/#/trace/${trace}`);
+      await page.getByRole("treeitem", { name: `odd ${name}` }).click();
+      await page.getByRole("region", { name: "Waterfall" }).getByText("start missing").waitFor();
+      assert.doesNotMatch(await page.locator("main").innerText(), /\d{4} h/);
+    }
+    await page.goto(`${spanlink.url}/#/why?id=${alone.spanId}`);
+    await page.getByRole("heading", { name: /^It / }).waitFor();
+    assert.doesNotMatch(await page.locator("main").innerText(), /\d{4} h/);
+    assert.deepEqual(await violations(page), []);
+    await close(page);
+  });
+});
+
+describe("what a search takes", () => {
+  let spanlink, root;
+  before(async () => {
+    spanlink = await Spanlink.start(HASTY);
+    const end = now();
+    root = span({ trace: id(32), name: "GET \u202egnp.exe\nlast", start: end - 2_110_000n, end });
+    const child = span({ trace: root.traceId, parent: root.spanId, name: "below", kind: 1,
+      start: end - MS, end });
+    root.child = child.spanId;
+    await sendSpans(spanlink, "a\u200bb", [root, child]);
+    await until(async () => (await spanlink.api(`/api/traces/${root.traceId}`)).spans.length === 2,
+      "the spans");
+  });
+  after(() => spanlink.remove());
+
+  test("names as they are shown", async () => {
+    const page = await open(browser, spanlink.url);
+    const search = page.getByRole("searchbox", { name: "Search traces" });
+    for (const text of ["\\u202egnp.exe", "gnp.exe last", "a\\u200bb"]) {
+      await search.fill("nothing at all");
+      await page.getByText("No trace matches").waitFor();
+      await search.fill(text);
+      await page.getByRole("link", { name: /gnp.exe/ }).waitFor();
+    }
+    await close(page);
+  });
+
+  test("a traceparent and a span id, of which Enter opens the span", async () => {
+    const page = await open(browser, spanlink.url);
+    const search = page.getByRole("searchbox", { name: "Search traces" });
+    for (const text of [`00-${root.traceId}-${root.child}-01`, root.child]) {
+      await page.goto(`${spanlink.url}/#/traces`);
+      await search.fill(text);
+      await search.press("Enter");
+      await page.waitForURL(`${spanlink.url}/#/trace/${root.traceId}?span=${root.child}`);
+      await page.getByRole("heading", { name: "below" }).waitFor();
+    }
+    await close(page);
+  });
+
+  test("the cells of a row do not touch on a phone", async () => {
+    const page = await open(browser, spanlink.url, { viewport: { width: 360, height: 700 } });
+    await page.getByRole("link", { name: /gnp.exe/ }).waitFor();
+    const cells = await page.locator(".rows .number").evaluateAll((nodes) => nodes.filter(
+      (node) => node.clientWidth > 0).map((node) => [node.scrollWidth, node.clientWidth]));
+    assert.equal(cells.length, 2);
+    for (const [content, cell] of cells) assert.ok(content <= cell, `${content} > ${cell}`);
+    await close(page);
+  });
+});
+
+test("a span with samples and without a link leads from Why to its flame graph", async () => {
+  const spanlink = await Spanlink.start(HASTY);
+  const end = now();
+  const root = span({ trace: id(32), name: "GET /", start: end - MS, end });
+  await sendSpans(spanlink, "shop", [root]);
+  await sendProfile(spanlink, "shop-profiler",
+    [{ stack: ["main"], value: 10_000_000, span: root.spanId }], end - 10n * NS, end);
+  await until(async () => (await spanlink.api(`/api/spans/${root.spanId}`)).reason === "names_differ",
+    "the decision");
+  const page = await open(browser, `${spanlink.url}/#/why?id=${root.spanId}`);
+  await page.getByRole("heading", { name: "It has samples, but no link" }).waitFor();
+  await page.goto(`${spanlink.url}/#/pipeline`);
+  await page.getByRole("article", { name: "receiver pyroscope" })
+    .getByText("1 sample records so far").waitFor();
+  await page.goto(`${spanlink.url}/#/why?id=${root.spanId}`);
+  await page.getByRole("link", { name: "Its flame graph" }).click();
+  await page.getByText("10 ms").first().waitFor();
+  await close(page);
+  await spanlink.remove();
+});

@@ -103,6 +103,9 @@ export function between(from, to) {
 	return Number(BigInt(to) - BigInt(from));
 }
 
+/** Whether a span or trace states no start. */
+export const startless = (span) => span.start_unix_nano === "0";
+
 /** 12:06:14.123 */
 export function at(unixNano) {
 	return clock.format(millis(unixNano));
@@ -113,13 +116,14 @@ export function dateTime(unixNano) {
 	return `${day.format(millis(unixNano))}, ${at(unixNano)}`;
 }
 
-/** "4 s ago" */
+/** "4 s ago"; of a clock that is ahead, "4 min in the future" */
 export function ago(unixNano, now = Date.now()) {
-	const seconds = Math.max(0, (now - millis(unixNano)) / 1000);
-	if (seconds < 1) return "just now";
-	if (seconds < 90) return `${Math.floor(seconds)} s ago`;
-	if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min ago`;
-	return `${Math.round(seconds / 3600)} h ago`;
+	const since = (now - millis(unixNano)) / 1000;
+	const seconds = Math.abs(since);
+	if (seconds < 1 || (since < 0 && seconds < 5)) return "just now";
+	return (seconds < 90 ? `${Math.floor(seconds)} s` : seconds < 90 * 60
+		? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`)
+		+ (since < 0 ? " in the future" : " ago");
 }
 
 /** What is wrong with the process, from /api/pipelines: [{ id, bad, text }]. */

@@ -279,7 +279,7 @@ function queue({ size, capacity }) {
 }
 
 function words(item) {
-	return item.replace(/^(profile|metric|log)_/, "");
+	return item.replace("profile_samples", "sample records").replace(/^(metric|log)_/, "");
 }
 
 const documentation = ({ doc, id }) => anchor(doc, id,

@@ -2,7 +2,7 @@
 import { get, poll } from "./api.js";
 import { announce, copyButton, fill, h } from "./dom.js";
 import { FlamePanel } from "./flame-panel.js";
-import { between, count, cpuTime, dateTime, duration, hue, named, percent, plural, waits, wallOnly,
+import { between, count, cpuTime, dateTime, duration, hue, named, percent, plural, startless, waits, wallOnly,
 	word } from "./format.js";
 import { anchor, code, facts, failure, muted, para, renewed, swatch, who } from "./parts.js";
 import { link, note } from "./route.js";
@@ -61,6 +61,8 @@ function treeOf(spans) {
 const isLinked = (span) => span.decision === "linked";
 /* A span without a link may have samples, such as under another service name. */
 const isDrawn = (span) => isLinked(span) || span.samples > 0;
+
+const begins = (span, known) => (startless(span) ? "start missing" : known);
 
 /* What spans are compared by: CPU time, or else wall time. */
 const cost = (span) => (wallOnly(span) ? span.wall_ns : span.cpu_ns);
@@ -124,10 +126,10 @@ export class View {
 	}
 
 	measure() {
-		const starts = this.spans.map((span) => BigInt(span.start_unix_nano));
-		this.from = starts.reduce((a, b) => (a < b ? a : b));
+		const begun = this.spans.filter((span) => !startless(span));
+		this.from = begun.reduce((a, { start_unix_nano: b }) => (a && a < BigInt(b) ? a : BigInt(b)), 0n);
 		const most = (of) => this.spans.reduce((max, span) => Math.max(max, of(span)), 1);
-		this.length = most((span) => this.offset(span) + span.duration_ns);
+		this.length = most((span) => (startless(span) ? 0 : this.offset(span) + span.duration_ns));
 		this.mostCpu = most((span) => span.cpu_ns);
 		this.node = this.order.find(({ key }) => key === this.node?.key)
 			?? this.order.find(({ span }) => span.span_id === this.chosen) ?? this.first();
@@ -151,7 +153,7 @@ export class View {
 		const linked = this.spans.filter(isLinked);
 		fill(this.head, h("h1", who(root.span.service, root.span.name)),
 		h("p.crumbs", code(this.id), copyButton(this.id, "Copy the trace id"),
-			muted(dateTime(root.span.start_unix_nano))),
+			muted(begins(root.span, dateTime(root.span.start_unix_nano)))),
 		this.missing(),
 		facts(["Duration", duration(this.length)], ["Spans", count(this.spans.length)],
 			["Linked", count(linked.length)], ["CPU", times(this.spans, "", true) || "–"]),
@@ -202,8 +204,9 @@ export class View {
 	row(node) {
 		const { span } = node;
 		const open = node.children.length === 0 ? null : String(!this.closed.has(node.key));
-		const left = (100 * this.offset(span)) / this.length;
-		const wide = (100 * span.duration_ns) / this.length;
+		const [left, wide] = startless(span) ? [0, 0]
+			: [this.offset(span), span.duration_ns].map((ns) => (100 * ns) / this.length);
+		const length = begins(span, duration(span.duration_ns));
 		const color = { "--hue": hue(span.service) };
 		const failed = span.status?.code === 2 || span.status?.code === "ERROR";
 		const item = h("div.tree-cell", { role: "treeitem", "aria-level": node.level,
@@ -211,7 +214,7 @@ export class View {
 			"aria-setsize": node.size, style: { "--level": Math.min(node.level - 1, 24) },
 			"aria-label": `${named(span.service, "no service")} ${named(span.name)}`
 				+ (node.orphan ? " parent not here" : ""),
-			"aria-description": duration(span.duration_ns) +
+			"aria-description": length +
 				(isDrawn(span) ? `, ${cpuTime(span, " CPU")}` : "") +
 				(failed ? ", error" : ""),
 			tabindex: node === this.focus ? "0" : "-1", title: `${span.service} ${span.name}` },
@@ -224,12 +227,12 @@ export class View {
 		// aria-description repeats what is hidden here.
 		return h("div.span-row", { role: "none", dataset: { key: node.key } }, item,
 			h("span.time-cell", { "aria-hidden": "true" },
-				h("i.bar", { style: { ...color, left: `${left}%`, width: `max(3px, ${wide}%)` } }),
+				!startless(span) && h("i.bar", { style: { ...color, left: `${left}%`, width: `max(3px, ${wide}%)` } }),
 				(span.events ?? []).slice(0, 20).map((event) => h("i.tick", { style: {
 					left: `${(100 * between(this.from, event.time_unix_nano)) / this.length}%` } })),
 				h("span", { class: `length ${left + wide >= 70 && left < 30 ? "inside" : ""}`,
 					style: left + wide < 70 ? { left: `calc(max(3px, ${wide}%) + ${left}% + 6px)` }
-						: { right: `calc(${Math.max(0, 100 - left)}% + 6px)` } }, duration(span.duration_ns))),
+						: { right: `calc(${Math.max(0, 100 - left)}% + 6px)` } }, length)),
 			h("span.cpu-cell", { "aria-hidden": "true" }, this.cpu(span)));
 	}
 
@@ -319,8 +322,8 @@ export class View {
 	}
 
 	facts(span) {
-		return facts(["Duration", duration(span.duration_ns)],
-			["Starts after", duration(this.offset(span))], ["Kind", (span.kind ?? "").toLowerCase()],
+		return facts(["Duration", begins(span, duration(span.duration_ns))],
+			["Starts after", !startless(span) && duration(this.offset(span))], ["Kind", (span.kind ?? "").toLowerCase()],
 			["CPU", span.samples > 0 && (wallOnly(span) ? cpuTime(span)
 				: `${duration(span.cpu_ns)}, ${percent(span.cpu_ns / (span.duration_ns || 1))}`
 					+ (span.cpu_ns > span.duration_ns ? ": several threads, or a busy machine" : ""))],
@@ -377,7 +380,8 @@ export class View {
 		if (all.length === 0) return null;
 		return h("div", h("h3", plural(all.length, "event")), h("ol.events",
 			all.slice(0, 200).map((event) => h("li", h("b", named(event.name)), " ",
-				muted(`after ${duration(between(span.start_unix_nano, event.time_unix_nano))}`),
+				muted(startless(span) ? dateTime(event.time_unix_nano)
+					: `after ${duration(between(span.start_unix_nano, event.time_unix_nano))}`),
 				pairs(Object.entries(event.attributes ?? {}))))));
 	}
 

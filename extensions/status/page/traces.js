@@ -1,8 +1,8 @@
 /* The live list of traces, with search and order. */
 import { connection, get, poll } from "./api.js";
-import { announce, fill, h, segmented, select } from "./dom.js";
-import { ago, at, between, count, cpuTime, duration, isDuration, plural, waits,
-	word } from "./format.js";
+import { announce, fill, h, plain, segmented, select } from "./dom.js";
+import { ago, at, between, count, cpuTime, duration, isDuration, plural, spanIdOf,
+	startless, traceIdOf, waits, word } from "./format.js";
 import { anchor, button, choices, failure, muted, notice, para, SAMPLES, who } from "./parts.js";
 import { go, link, note } from "./route.js";
 import { Rows } from "./rows.js";
@@ -38,7 +38,7 @@ function queries(params, services) {
 	if (free.length === 0) return [base];
 	const text = free.join(" ");
 	const within = (part) => (base.service ? [] : services.filter(
-		(service) => service.toLowerCase().includes(part.toLowerCase())).slice(0, 5));
+		(service) => plain(service).toLowerCase().includes(part.toLowerCase())).slice(0, 5));
 	return [{ ...base, name: containing(text) },
 		...(prefix && free.length === 1 ? [{ ...base, trace_id: prefix }] : []),
 		...within(text).map((service) => ({ ...base, service })),
@@ -46,11 +46,14 @@ function queries(params, services) {
 			(service) => ({ ...base, service, name: containing(free.slice(1).join(" ")) }))];
 }
 
-/* A pattern of the API for names that contain a text, in any case. */
+/*
+ * A pattern of the API for names that contain a text, in any case, which may be as the page shows it:
+ * characters as \u202e, and ends of lines as spaces.
+ */
 function containing(text) {
 	const each = (c) => (/[a-z]/i.test(c) ? `[${c.toLowerCase()}${c.toUpperCase()}]`
-		: c.replace(/[\\[\]*?]/, "\\$&"));
-	return `*${[...text.slice(0, 50)].map(each).join("")}*`;
+		: c === " " ? "?" : c.replace(/[\\[\]*?]/, "\\$&"));
+	return `*${text.slice(0, 50).split(/\\u[0-9a-f]{4}/i).map((part) => [...part].map(each).join("")).join("*")}*`;
 }
 
 function joined(answers, sort) {
@@ -61,6 +64,8 @@ function joined(answers, sort) {
 	return answers.length === 1 ? all : all.sort((a, b) => (key ? b[key] - a[key]
 		: between(a.start_unix_nano, b.start_unix_nano)));
 }
+
+const age = (start) => (start === "0" ? "start missing" : ago(start));
 
 const rowKey = (row) => `${row.trace_id} ${row.service}`;
 
@@ -158,9 +163,12 @@ export class View {
 		event.preventDefault();
 		clearTimeout(this.typing);
 		const text = this.search.value.trim();
-		const id = queries({ q: text }, [])[0].trace_id;
-		if (id) go(link("trace", {}, id));
+		const id = traceIdOf(text);
+		const span = spanIdOf(text);
+		if (id) go(link("trace", { span }, id));
 		else this.change("q", text);
+		if (span && !id) get(`/api/spans/${span}`, {}, this.signal).then(({ trace_id: of }) =>
+			of && this.search.value.trim() === text && go(link("trace", { span }, of)), () => {});
 	}
 
 	change(key, value) {
@@ -252,7 +260,8 @@ export class View {
 	}
 
 	paint() {
-		this.longest = Math.max(1, ...this.rows.slice(0, PAGE).map((row) => row.duration_ns));
+		this.longest = Math.max(1, ...this.rows.slice(0, PAGE).map((row) => (startless(row)
+			? 0 : row.duration_ns)));
 		this.costliest = Math.max(1, ...this.rows.slice(0, PAGE).map((row) => row.cpu_ns));
 		this.table.hidden = this.rows.length === 0;
 		this.table.setAttribute("aria-rowcount", this.next ? -1 : this.rows.length + 1);
@@ -305,9 +314,10 @@ export class View {
 						+ "elsewhere, or is not kept any more." : `${row.service} ${row.name}` },
 					who(row.service, row.name), beginning && muted(beginning),
 					row.waiting_spans > 0 && muted(`, ${count(row.waiting_spans)} more wait${row.waiting_spans === 1 ? "s" : ""}`)),
-				h("time.muted", { dataset: { at: row.start_unix_nano }, text: ago(row.start_unix_nano),
+				h("time.muted", { dataset: { at: row.start_unix_nano }, text: age(row.start_unix_nano),
 					title: at(row.start_unix_nano) })),
-			cell("Duration", duration(row.duration_ns), "measure", row.duration_ns / this.longest),
+			startless(row) ? cell("Duration", "–", "") : cell("Duration", duration(row.duration_ns),
+				"measure", row.duration_ns / this.longest),
 			cell("CPU", cpuTime(row), row.cpu_ns ? "measure cpu" : "", row.cpu_ns / this.costliest),
 			cell("Samples", count(row.samples), "few"), cell("Spans", count(row.spans), "few"),
 			h("span.link", { role: "cell" }, this.linkState(row)));
@@ -326,7 +336,7 @@ export class View {
 	}
 
 	age() {
-		for (const time of this.host.querySelectorAll("time")) time.textContent = ago(time.dataset.at);
+		for (const time of this.host.querySelectorAll("time")) time.textContent = age(time.dataset.at);
 	}
 
 	key(event) {

@@ -4,7 +4,7 @@ import { columns, fitted, round } from "./chart.js";
 import { announce, fill, h, s } from "./dom.js";
 import { ago, between, count, cpuTime, dateTime, duration, hue, millis, named, percent, plural,
 	problems, profileType, spanIdOf, traceIdOf, waits, word } from "./format.js";
-import { anchor, code, facts, failure, notice, number, para, renewed, swatch, table, troubles,
+import { anchor, code, facts, failure, muted, notice, number, para, renewed, swatch, table, troubles,
 	who } from "./parts.js";
 import { link, note } from "./route.js";
 import { firstSteps, waitingSteps } from "./start.js";
@@ -17,6 +17,13 @@ const COLUMNS = 24;
 const HEADINGS = { linked: "It has a flame graph", not_linked: "It has no flame graph",
 	as_came: "It was forwarded unchanged", waiting: "It waits for its samples",
 	unknown: "This span is not known" };
+
+/* A linked span has something to do if its link opens nothing. */
+function headingOf({ decision, fix, samples }) {
+	if (decision === "linked" && fix) return "It is linked, but its flame graph is hard to find";
+	return samples > 0 && ["not_linked", "as_came"].includes(decision)
+		? "It has samples, but no link" : HEADINGS[decision] ?? decision;
+}
 
 export class View {
 	constructor(root, route, signal) {
@@ -79,26 +86,30 @@ export class View {
 	}
 
 	show(span) {
-		const kind = { linked: "good", waiting: "wait", unknown: "" }[span.decision] ?? "warn";
+		const kind = { linked: span.fix ? "warn" : "good", waiting: "wait", unknown: "" }[span.decision]
+			?? "warn";
+		const heading = headingOf(span);
 		const view = h("div.timeline");
 		const windows = span.windows ?? [];
 		fill(this.answer, h("article", { class: `card why ${kind}` },
-			h("h2", HEADINGS[span.decision] ?? span.decision),
+			h("h2", heading),
 			para(span.service && who(span.service, span.name), " ", code(span.span_id)),
 			span.text && h("p.sentence", span.text),
 			span.fix && h("p.fix", h("strong", "What to do: "), span.fix),
 			h("p.crumbs",
 				span.trace_id && anchor(link("trace", { span: span.span_id }, span.trace_id),
 					span.reason === "no_local_root" ? "The flame graph of its local root, in its trace" : "Its trace"),
-				span.decision === "linked" && anchor(link("flame", { span: span.span_id }),
-					"Its flame graph")),
+				(span.decision === "linked" || span.samples > 0) && anchor(link("flame",
+					{ span: span.span_id, service: this.params.service }), "Its flame graph")),
 			(span.same_id ?? []).length > 0 && para("Spans of this id are also in ",
 				span.same_id.flatMap((each) => [h("a", { href: link("why", { id: span.span_id,
 					service: each.service, trace_id: each.trace_id }) }, who(each.service, each.name)), " "])),
-			span.start_unix_nano && view, this.facts(span), windows.length > 0 && windowTable(windows)));
+			span.start_unix_nano && view, span.samples > 0 && windows.length === 0
+				&& para(muted("The windows of its samples are too far from it for the picture, or forgotten.")),
+			this.facts(span), windows.length > 0 && windowTable(windows)));
 		if (span.start_unix_nano) fitted(view, this.signal,
 			(width) => fill(view, timeline(span, windows, width)));
-		announce(HEADINGS[span.decision] ?? "");
+		announce(heading);
 	}
 
 	facts(span) {
@@ -153,7 +164,7 @@ const losses = (components) => [
 		({ id, counters }) => {
 			const lost = Math.max(...["send_failed", "dropped"].map(
 				(key) => counters?.[key]?.profile_samples ?? 0));
-			return lost > 0 ? [`The backend of ${id} did not get all profiles (${plural(lost, "sample")} `
+			return lost > 0 ? [`The backend of ${id} did not get all profiles (${plural(lost, "sample record")} `
 				+ "lost): links to these open nothing"] : [];
 		}))];
 
