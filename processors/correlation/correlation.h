@@ -68,8 +68,8 @@ struct correlation {
     struct bytes advice;       /* lines for the log */
     uint64_t hold_full;        /* spans that left a full hold since it was last logged, ... */
     uint64_t hold_full_logged; /* ... mono; 0: never logged */
-    struct advice_sum crowded; /* spans of services for which there was no place */
-    struct release unwritten;  /* left the hold, but there was no memory to write them */
+    struct advice_sum crowded, wrong; /* spans without a place, profiles with wrong times */
+    struct release unwritten;         /* left the hold, but there was no memory to write them */
     struct outgoing *outgoing, **batches_end;
     uint64_t outgoing_due; /* mono; when to offer them again */
     struct correlation_part part;

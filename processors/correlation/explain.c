@@ -65,8 +65,10 @@ static void explain_rules(const struct correlation *self, const struct service *
     else if (known.passed)
         bytes_printf(out, "; decided once their process has uploaded up to their end");
     else
-        bytes_printf(out, "; decided %.1f s after their end",
-                     seconds(known.window + known.margin + known.skew));
+        bytes_printf(out, "; decided %.1f s after their end", seconds(judge_wait_seen(&known)));
+    if (!known.no_ids && known.hold == DURATION_AUTO)
+        bytes_printf(out, ", or %.1f s if no later profile comes",
+                     seconds(judge_wait_idle(&known)));
     if (service->skew)
         bytes_printf(out, "; its spans' clock is %.1f s behind its windows'",
                      seconds(service->skew));
@@ -94,6 +96,8 @@ static void explain_windows(const struct service *service, uint64_t mono, struct
             bytes_printf(out, ", the last one ended %.1f s ago",
                          seconds(mono - timeline->watermark));
         bytes_printf(out, ", uploads up to %.1f s late", seconds(timeline_lateness(timeline)));
+        if (timeline->aside)
+            bytes_printf(out, ", %u put aside as too long", timeline->aside);
         unsigned processes = uploading(timeline, mono);
         if (processes > 1)
             bytes_printf(out, ", from %u processes", processes);

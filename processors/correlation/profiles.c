@@ -5,6 +5,7 @@
 #include "processors/correlation/known/uploads.h"
 #include "processors/correlation/release/release.h"
 #include "processors/correlation/remap_only.h"
+#include "processors/correlation/rule/advise.h"
 #include "processors/correlation/rule/waiting.h"
 #include "processors/correlation/tell.h"
 
@@ -105,7 +106,7 @@ static void link_ids(struct noting *noting)
             .id = id,
             .timeline = noting->timeline,
             .serial = noting->serial,
-            .window_start = upload->window.start ? noting->window.start : 0,
+            .window_start = noting->window.aside ? 0 : noting->window.start,
         };
         waiting_link(context, &sighting, &noting->release);
     }
@@ -130,6 +131,9 @@ static bool place_window(struct noting *noting)
         .labels = window->labels,
         .content = window->content,
     };
+    noting->window.aside =
+        window->wrong || !timeline_believes(noting->timeline, &noting->window, now.mono,
+                                            context->self->config.remember);
     bool again;
     struct sequence *sequence = timeline_place(noting->timeline, &noting->window, now.mono,
                                                context->self->config.remember, &again);
@@ -166,7 +170,9 @@ static void note_confirming(struct noting *noting)
                       &noting->window, context->now.mono, self->config.remember);
     evidence_note_profile(context->service, upload->window.kind, true, upload->has_samples,
                           upload->count > 0);
-    if (upload->window.capped)
+    if (upload->window.wrong)
+        advise_window(self, service_name(context->service));
+    else if (upload->window.capped)
         evidence_note_capped(context->service);
 }
 

@@ -233,7 +233,7 @@ bool correlation_waits(void *instance, uint64_t span_id, struct watch_waiting *w
         struct service *service = segment->process->service;
         struct judge_known known =
             evidence_known(service, segment->process, &self->rules, now.mono);
-        uint64_t due = judge_due(&known, held->end, segment->arrived, now.mono);
+        uint64_t due = judge_until(&known, held->end, segment->arrived, now.mono);
         snprintf(waiting->service, sizeof waiting->service, "%.*s",
                  VIEW_ARG(service_name(service)));
         text_cut(name_of(held, segment), waiting->name, sizeof waiting->name);
@@ -253,7 +253,7 @@ static void visit_segment(const struct segment *segment, const struct judge_know
         const struct held *held = &segment->spans[i];
         if (held->flags & HELD_GONE)
             continue;
-        uint64_t due = judge_due(known, held->end, segment->arrived, now.mono);
+        uint64_t due = judge_until(known, held->end, segment->arrived, now.mono);
         struct watch_held told = {
             .span_id = held->own,
             .span = {segment->bytes + held->at, held->size},

@@ -18,6 +18,7 @@ enum { PROFILES_WITHOUT = 2, FORGET_SKEW = 64 };
 struct windows {
     uint64_t watermark, longest, lateness;
     uint64_t unsure_until; /* longer ones may arrive; 0: none is expected */
+    bool unknown;          /* none of a kind was believed */
     unsigned count;
     struct timeline *only; /* set if only one kind is sent */
     unsigned kinds;
@@ -43,6 +44,7 @@ static void add_windows(struct windows *all, struct timeline *each, uint64_t ear
     uint64_t longest = timeline_longest(each), unsure = timeline_unsure_until(each, early);
     all->unsure_until = evidence_larger(all->unsure_until, unsure);
     all->only = all->kinds++ ? NULL : each;
+    all->unknown |= each->aside == each->count;
     all->longest = evidence_larger(all->longest, longest);
     all->lateness = evidence_larger(all->lateness, timeline_lateness(each));
     if (each->watermark < all->watermark)
@@ -139,9 +141,9 @@ static void judge_windows(struct judge_known *known, const struct service *servi
     struct sequence *bound = bound_sequence(process, windows, mono, remember);
     uint64_t careful = careful_until(service, process, windows, bound);
     bool is_careful = known->hold == DURATION_AUTO && mono < careful;
-    known->window =
-        judge_window(bound ? bound->longest : windows->longest,
-                     bound ? bound->count : windows->count, service->from_go, is_careful);
+    known->window = judge_window(bound ? bound->longest : windows->longest,
+                                 bound ? bound->count : windows->count, service->from_go,
+                                 is_careful || windows->unknown);
     known->margin = judge_margin(known->window, windows->lateness);
     known->watermark = bound ? sequence_reach(bound) : windows->watermark;
     known->skew = skew_of(service);

@@ -68,17 +68,15 @@ enum judge_answer judge_all(const struct judge_known *known, uint64_t mono,
                                                                                : JUDGE_EACH;
 }
 
-/* How long after its end a span is given up, if a window that ended later arrived ... */
-static uint64_t wait_seen(const struct judge_known *known)
+uint64_t judge_wait_seen(const struct judge_known *known)
 {
     return plus(plus(known->window, known->margin), known->skew);
 }
 
-/* ... and if none did, as for an idle process. */
-static uint64_t wait_idle(const struct judge_known *known)
+uint64_t judge_wait_idle(const struct judge_known *known)
 {
     uint64_t wait = judge_larger(plus(known->window, known->window / 2), HOLD_AT_LEAST);
-    return judge_larger(wait_seen(known), plus(wait, known->skew));
+    return judge_larger(judge_wait_seen(known), plus(wait, known->skew));
 }
 
 /* Rule 3 by arrival: as configured, or while no window is known. */
@@ -97,14 +95,15 @@ struct judge_limits judge_limits(const struct judge_known *known, uint64_t mono)
     };
     if (!known->profiled)
         return limits;
-    limits.sampled = smaller(known->watermark, judge_minus(mono, wait_seen(known)));
+    limits.sampled = smaller(known->watermark, judge_minus(mono, judge_wait_seen(known)));
     limits.sampled = judge_larger(limits.sampled, judge_minus(known->passed, known->skew));
     if (known->hold == DURATION_AUTO)
-        limits.ended = judge_minus(mono, wait_idle(known));
+        limits.ended = judge_minus(mono, judge_wait_idle(known));
     return limits;
 }
 
-uint64_t judge_due(const struct judge_known *known, uint64_t ended, uint64_t arrived, uint64_t mono)
+uint64_t judge_until(const struct judge_known *known, uint64_t ended, uint64_t arrived,
+                     uint64_t mono)
 {
     uint64_t due = plus(arrived, wait_arrived(known));
     if (!known->profiled) {
@@ -113,14 +112,20 @@ uint64_t judge_due(const struct judge_known *known, uint64_t ended, uint64_t arr
         return judge_larger(due, mono);
     }
     if (ended < known->watermark)
-        due = smaller(due, plus(plus(ended, wait_seen(known)), 1));
+        due = smaller(due, plus(plus(ended, judge_wait_seen(known)), 1));
     if (known->hold == DURATION_AUTO)
-        due = smaller(due, plus(plus(ended, wait_idle(known)), 1));
-    return judge_larger(smaller(due, known->ask_at), mono);
+        due = smaller(due, plus(plus(ended, judge_wait_idle(known)), 1));
+    return judge_larger(due, mono);
+}
+
+uint64_t judge_due(const struct judge_known *known, uint64_t ended, uint64_t arrived, uint64_t mono)
+{
+    uint64_t until = judge_until(known, ended, arrived, mono);
+    return known->profiled ? judge_larger(smaller(until, known->ask_at), mono) : until;
 }
 
 uint64_t judge_longest(const struct judge_known *known)
 {
     uint64_t wait = wait_arrived(known);
-    return wait == UINT64_MAX ? wait_idle(known) : wait;
+    return wait == UINT64_MAX ? judge_wait_idle(known) : wait;
 }

@@ -95,6 +95,17 @@ struct judge_limits judge_limits(const struct judge_known *known, uint64_t mono)
 uint64_t judge_due(const struct judge_known *known, uint64_t ended, uint64_t arrived,
                    uint64_t mono);
 
+/* Returns until when a span that ended and arrived then waits at most, by what is known now;
+ * UINT64_MAX: for ever. */
+uint64_t judge_until(const struct judge_known *known, uint64_t ended, uint64_t arrived,
+                     uint64_t mono);
+
+/* Returns how long after its end a span of a profiled service is given up, if a window that ended
+ * later has arrived ... */
+uint64_t judge_wait_seen(const struct judge_known *known);
+/* ... and if none has, as of an idle process; unless hold is configured. */
+uint64_t judge_wait_idle(const struct judge_known *known);
+
 /* Returns the longest time that any span waits after its arrival. */
 uint64_t judge_longest(const struct judge_known *known);
 

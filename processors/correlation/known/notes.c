@@ -19,6 +19,7 @@ enum {
     UPLOAD_CONTENT = 9,
     UPLOAD_SAMPLES = 10,
     UPLOAD_TENANT = 11,
+    UPLOAD_WRONG = 12,
 
     FIGURES = 3
 };
@@ -47,6 +48,7 @@ static void write_upload(struct proto_write *write, const struct upload *upload)
     proto_write_number(write, UPLOAD_CONTENT, upload->window.content);
     proto_write_number(write, UPLOAD_SAMPLES, upload->has_samples);
     proto_write_bytes(write, UPLOAD_TENANT, upload->tenant);
+    proto_write_number(write, UPLOAD_WRONG, upload->window.wrong);
     if (upload->count)
         write_ids(write, upload);
     proto_write_close(write, message);
@@ -108,6 +110,8 @@ static bool read_upload_field(const struct proto_field *field, struct upload *up
         upload->window.content = field->value;
     else if (field->number == UPLOAD_SAMPLES)
         upload->has_samples = field->value;
+    else if (field->number == UPLOAD_WRONG)
+        upload->window.wrong = field->value;
     return true;
 }
 

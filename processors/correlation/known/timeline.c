@@ -8,18 +8,26 @@
 /* Times in whole seconds, and the pause in which a profiler stops and restarts. */
 #define SEAM_AT_MOST (1100 * NS_PER_MS)
 /* Uploads of several processes at the same moment are all read before spans are given up. */
-#define SETTLE_AT_MOST NS_PER_S
-#define LATENESS_MAX   (45 * NS_PER_S)
-#define LATE_BY_RETRY  (6 * NS_PER_S)
-#define RETRY_SPREAD   (2 * NS_PER_S)
-#define RETRIED_WITHIN (31 * NS_PER_S)
-#define LATENESS_KEPT  (600 * NS_PER_S)
-#define TRUST_AFTER    (60 * NS_PER_S)
-#define ACTIVE_WITHIN  (30 * NS_PER_S)
-#define GONE_AFTER     (600 * NS_PER_S)
-#define UNSURE_FOR     (62 * NS_PER_S) /* a window of a minute, and its upload */
+#define SETTLE_AT_MOST   NS_PER_S
+#define LATENESS_MAX     (45 * NS_PER_S)
+#define LATE_BY_RETRY    (6 * NS_PER_S)
+#define RETRY_SPREAD     (2 * NS_PER_S)
+#define RETRIED_WITHIN   (31 * NS_PER_S)
+#define LATENESS_KEPT    (600 * NS_PER_S)
+#define TRUST_AFTER      (60 * NS_PER_S)
+#define ACTIVE_WITHIN    (30 * NS_PER_S)
+#define GONE_AFTER       (600 * NS_PER_S)
+#define BELIEVED_AT_ONCE (120 * NS_PER_S)
+#define UNSURE_FOR       (62 * NS_PER_S) /* a window of a minute, and its upload */
 
-enum { TRUST_WINDOWS = 2, STEADY_WINDOWS = 2, ACTIVE_WINDOWS = 4, DRIFT = 200, NEARNESS = 8 };
+enum {
+    TRUST_WINDOWS = 2,
+    STEADY_WINDOWS = 2,
+    ACTIVE_WINDOWS = 4,
+    DRIFT = 200,
+    NEARNESS = 8,
+    FAR_LONGER = 2
+};
 
 static uint64_t timeline_least(uint64_t a, uint64_t b)
 {
@@ -225,12 +233,41 @@ static void put_first(struct timeline *timeline, struct sequence *sequence)
     timeline->sequences = sequence;
 }
 
+/* Whether it follows the first far longer window of about its length. */
+static bool is_proof(const struct timeline *timeline, const struct timeline_window *window)
+{
+    const struct reach *first = &timeline->unproven;
+    uint64_t length = first->end - first->start;
+    return first->end && window->start + seam(window->length) >= first->end &&
+           window->length <= FAR_LONGER * length && length <= FAR_LONGER * window->length;
+}
+
+bool timeline_believes(struct timeline *timeline, const struct timeline_window *window,
+                       uint64_t now, uint64_t remember)
+{
+    uint64_t known = timeline_longest(timeline);
+    if (window->length <= BELIEVED_AT_ONCE)
+        return true;
+    if (is_proof(timeline, window)) {
+        timeline->unproven = (struct reach){0};
+        timeline->provisional = false;
+        return true;
+    }
+    if (known && window->length <= FAR_LONGER * known)
+        return true;
+    if (!timeline->unproven.end ||
+        timeline_minus(now, timeline->unproven.end) > remember + window->length)
+        timeline->unproven = (struct reach){window->start, window->end};
+    timeline->provisional |= !timeline->count;
+    return timeline->provisional;
+}
+
 struct sequence *timeline_place(struct timeline *timeline, const struct timeline_window *window,
                                 uint64_t now, uint64_t remember, bool *again)
 {
     struct reach reach = {window->start ? window->start : window->end, window->end};
     *again = was_seen(timeline, window);
-    if (*again)
+    if (*again || window->aside)
         return NULL;
     drop_old(timeline, now, remember);
     struct sequence *sequence = window->length ? timeline_choose(timeline, window, &reach)
@@ -289,6 +326,10 @@ static void give_up_gap(struct sequence *sequence, uint64_t now)
 
 static void note_length(struct timeline *timeline, uint64_t length, uint64_t now, uint64_t remember)
 {
+    if (timeline->provisional && length && length < timeline_longest(timeline) / FAR_LONGER) {
+        timeline->longest = timeline->before = 0;
+        timeline->provisional = false;
+    }
     if (timeline_minus(now, timeline->turned) > remember) {
         timeline->before = timeline->longest;
         timeline->longest = 0;
@@ -336,6 +377,11 @@ void timeline_take(struct timeline *timeline, struct sequence *sequence,
                    const struct timeline_window *window, uint64_t now, uint64_t remember)
 {
     uint64_t length = window->length;
+    timeline->uploaded = now;
+    timeline->count++;
+    timeline->aside += window->aside;
+    if (window->aside)
+        return;
     if (length)
         note_lateness(timeline, timeline_minus(now, window->end), now);
     else
@@ -347,8 +393,6 @@ void timeline_take(struct timeline *timeline, struct sequence *sequence,
     if (sequence)
         take_in_sequence(sequence, window, now);
     timeline->watermark = most(timeline->watermark, window->end);
-    timeline->uploaded = now;
-    timeline->count++;
 }
 
 struct sequence *timeline_find(const struct timeline *timeline, uint32_t serial)
@@ -357,6 +401,11 @@ struct sequence *timeline_find(const struct timeline *timeline, uint32_t serial)
     while (each && each->serial != serial)
         each = each->next;
     return each;
+}
+
+void timeline_doubt(struct timeline *timeline, uint64_t now)
+{
+    timeline->born = now;
 }
 
 uint64_t timeline_longest(const struct timeline *timeline)

@@ -32,6 +32,7 @@ struct timeline_window {
     uint64_t length;  /* 0: not given */
     uint64_t labels;  /* hash of the labels that identify its sender */
     uint64_t content; /* hash: a repeated upload of the same window has the same */
+    bool aside;       /* its times are not believed; nothing counts but that it came */
 };
 
 struct sequence {
@@ -72,6 +73,9 @@ struct timeline {
     uint64_t concurrent;      /* when two sequences last overlapped; 0: never */
     uint64_t born;            /* when another sequence last began; 0: never */
     bool unmeasured;          /* a window arrived without its length */
+    unsigned aside;           /* windows that were put aside */
+    struct reach unproven;    /* the first far longer than the others; end 0: none */
+    bool provisional;         /* there were no others, so it counts until they come */
     struct {
         uint64_t end, content;
     } seen[TIMELINE_SEEN];
@@ -82,13 +86,18 @@ struct timeline {
 /* A zeroed timeline is empty. budget: for its sequences; NULL: none. */
 void timeline_release(struct timeline *timeline);
 
+/* Whether the times of a window may be believed. One of more than two minutes that is more than
+ * twice as long as the others is not, until a second one has followed it. */
+bool timeline_believes(struct timeline *timeline, const struct timeline_window *window,
+                       uint64_t now, uint64_t remember);
+
 /* Finds the sequence of a window, or begins one. The window counts only after timeline_take; its
- * samples can be read in between. NULL: it was uploaded before (*again is true), or no memory. */
+ * samples can be read in between. NULL: a repeat (*again is true), put aside, or no memory. */
 struct sequence *timeline_place(struct timeline *timeline, const struct timeline_window *window,
                                 uint64_t now, uint64_t remember, bool *again);
 
-/* Adds a placed window: its time is covered from now on. sequence NULL: there was no memory for
- * one. */
+/* Adds a placed window: its time is covered from now on, unless it is aside. sequence NULL: none.
+ */
 void timeline_take(struct timeline *timeline, struct sequence *sequence,
                    const struct timeline_window *window, uint64_t now, uint64_t remember);
 
@@ -136,9 +145,6 @@ uint64_t timeline_longest(const struct timeline *timeline);
 uint64_t timeline_lateness(const struct timeline *timeline);
 
 /* Notes a sample for a span that had been given up: windows are trusted less for a while. */
-static inline void timeline_doubt(struct timeline *timeline, uint64_t now)
-{
-    timeline->born = now;
-}
+void timeline_doubt(struct timeline *timeline, uint64_t now);
 
 #endif

@@ -1,5 +1,6 @@
 #include "processors/correlation/known/uploads.h"
 
+#include "lib/base/clock.h"
 #include "lib/wire/http/http_query.h"
 #include "lib/wire/otlp/otlp_span.h"
 #include "lib/wire/pprof/ingest_text.h"
@@ -9,6 +10,9 @@
 
 #include <string.h>
 
+#define LONGEST_WINDOW (3600 * NS_PER_S)
+#define LATEST_END     (600 * NS_PER_S) /* after now, or after its start if its clock is ahead */
+
 static const struct view cpu = {(const uint8_t *)"cpu", 3};
 static const struct view samples = {(const uint8_t *)"samples", 7};
 
@@ -17,19 +21,32 @@ static uint64_t uploads_least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-void upload_set_window(struct window *window, const struct stated *stated, uint64_t now)
+/* The end by its start and duration; 0: not given. */
+static uint64_t stated_end(const struct stated *stated)
 {
     uint64_t end = stated->time;
     if (end)
         end = stated->duration > UINT64_MAX - end ? UINT64_MAX : end + stated->duration;
     if (stated->until)
         end = end ? uploads_least(end, stated->until) : stated->until;
+    return end;
+}
+
+void upload_set_window(struct window *window, const struct stated *stated, uint64_t now)
+{
+    uint64_t end = stated_end(stated), begin = stated->time > now ? stated->time : now;
+    bool too_late = end > begin && end - begin > LATEST_END;
+    if (too_late)
+        end = stated->time ? stated->time : now;
     window->end = uploads_least(end, now);
     window->capped = end > now;
     window->ahead = stated->time > now ? end - window->end : 0;
     window->length = stated->duration;
     if (!window->length && stated->from && stated->until > stated->from)
         window->length = stated->until - stated->from;
+    window->wrong = too_late || window->length > LONGEST_WINDOW;
+    if (window->wrong)
+        window->length = 0;
     if (window->length && window->end)
         window->start = window->end > window->length ? window->end - window->length : 1;
 }

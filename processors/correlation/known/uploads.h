@@ -21,6 +21,7 @@ struct window {
     uint64_t length; /* ns; 0: a single moment, or not given */
     uint64_t labels; /* hash of the labels that identify its sender */
     uint64_t content; /* hash: a repeated upload has the same */
+    bool wrong;       /* it lasts longer, or ends later, than any can: it then has no length */
 };
 
 struct upload {
@@ -84,8 +85,10 @@ struct stated {
     uint64_t time, duration, from, until;
 };
 
-/* Sets a window's times: it ends where the profile says, but not after `until` or the time of
- * arrival, since Node puts the end into time_nanos and a clock may be ahead. */
+/* Sets a window's times, unless they are wrong: of more than an hour, or beyond 10 minutes from now
+ * (as the receivers' reject_newer_than) although its start is not. It ends where the profile says,
+ * but not after `until` or the time of arrival, since Node puts the end into time_nanos and a clock
+ * may be ahead. */
 void upload_set_window(struct window *window, const struct stated *stated, uint64_t now);
 
 /* Hashes the given times, the samples and their ids: equal for equal uploads. */

@@ -150,14 +150,33 @@ static void sum_up(struct correlation *self, struct advice_sum *sum, struct view
     env_tick_at(self->env, sum->due);
 }
 
+/* Locks the instance that logs: its own lock is held. */
+static struct correlation *lock_top(struct correlation *self)
+{
+    if (!self->top)
+        return self;
+    pthread_mutex_lock(&self->top->lock);
+    return self->top;
+}
+
+static void unlock_top(struct correlation *self, struct correlation *top)
+{
+    if (top != self)
+        pthread_mutex_unlock(&top->lock);
+}
+
 void advise_crowded(struct correlation *self, struct view service, uint64_t spans)
 {
-    struct correlation *top = self->top;
-    if (top)
-        pthread_mutex_lock(&top->lock);
-    sum_up(top ? top : self, &(top ? top : self)->crowded, service, spans);
-    if (top)
-        pthread_mutex_unlock(&top->lock);
+    struct correlation *top = lock_top(self);
+    sum_up(top, &top->crowded, service, spans);
+    unlock_top(self, top);
+}
+
+void advise_window(struct correlation *self, struct view service)
+{
+    struct correlation *top = lock_top(self);
+    sum_up(top, &top->wrong, service, 1);
+    unlock_top(self, top);
 }
 
 /* Whether the sum is to be logged now. */
@@ -188,12 +207,28 @@ static void say_crowded(struct correlation *self)
     self->crowded.count = 0;
 }
 
+static void say_wrong(struct correlation *self)
+{
+    size_t from = self->advice.size;
+    bytes_printf(&self->advice,
+                 "%s: %" PRIu64 " profiles, the last of service \"%s\", last more than an hour or "
+                 "end in the future by their time and duration. Their samples count, but nothing "
+                 "is learned from their times: see what sets time_nanos and duration_nanos",
+                 self->env->id, self->wrong.count, self->wrong.example);
+    end_line(&self->advice, from);
+    self->wrong.count = 0;
+}
+
 uint64_t advise_minutely(struct correlation *self, uint64_t mono)
 {
     pthread_mutex_lock(&self->lock);
     if (is_due(&self->crowded, mono))
         say_crowded(self);
+    if (is_due(&self->wrong, mono))
+        say_wrong(self);
     uint64_t next = next_due(&self->crowded);
+    if (next_due(&self->wrong) < next)
+        next = next_due(&self->wrong);
     pthread_mutex_unlock(&self->lock);
     return next;
 }

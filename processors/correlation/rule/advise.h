@@ -23,6 +23,9 @@ void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, 
 /* Spans of a service for which there was no place passed undecided. Under the lock. */
 void advise_crowded(struct correlation *self, struct view service, uint64_t spans);
 
+/* The window of a profile of a service is wrong. Under the lock. */
+void advise_window(struct correlation *self, struct view service);
+
 /* Adds the lines of what is logged once a minute; returns when to call it again, mono. */
 uint64_t advise_minutely(struct correlation *self, uint64_t mono);
 

@@ -35,7 +35,7 @@ static uint32_t put(struct bench *bench, enum kind kind, uint64_t end, uint64_t 
 {
     struct timeline *timeline = service_timeline(bench->shop, kind, NULL);
     const struct timeline_window window = {BEGIN + end - 10 * S, BEGIN + end, 10 * S, 1,
-                                           ++bench->content};
+                                           ++bench->content,     false};
     bool again;
     uint64_t now = BEGIN + end + late;
     struct sequence *sequence = timeline_place(timeline, &window, now, HOUR, &again);

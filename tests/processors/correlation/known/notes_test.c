@@ -11,7 +11,7 @@ START_TEST(what_uploads_said_comes_back)
                            .from_go = true,
                            .has_samples = true,
                            .tenant = VIEW("t"),
-                           .window = {KIND_WALL, 990, 1000, false, 0, 10, 8, 9},
+                           .window = {KIND_WALL, 990, 1000, false, 0, 10, 8, 9, true},
                            .ids = ids,
                            .count = 2};
     struct bytes note;
@@ -31,6 +31,7 @@ START_TEST(what_uploads_said_comes_back)
     ck_assert_uint_eq(read->window.length, 10);
     ck_assert_uint_eq(read->window.labels, 8);
     ck_assert_uint_eq(read->window.content, 9);
+    ck_assert(read->window.wrong && !read->next->window.wrong);
     ck_assert(read->has_samples && view_eq(read->tenant, VIEW("t")));
     ck_assert_uint_eq(read->count, 2);
     ck_assert_uint_eq(read->ids[0].id, UINT64_MAX);

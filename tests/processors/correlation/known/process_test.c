@@ -169,7 +169,7 @@ END_TEST
 static uint32_t window(struct fixture *fixture, uint64_t end, uint64_t labels)
 {
     struct timeline *timeline = service_timeline(fixture->shop, KIND_PROCESS_CPU, &fixture->budget);
-    const struct timeline_window window = {(end - 10) * S, end * S, 10 * S, labels, end * 7};
+    const struct timeline_window window = {(end - 10) * S, end * S, 10 * S, labels, end * 7, false};
     bool again;
     struct sequence *sequence = timeline_place(timeline, &window, end * S, HOUR, &again);
     timeline_take(timeline, sequence, &window, end * S, HOUR);

@@ -22,7 +22,7 @@ static void note(struct services *services, struct service *service, enum kind k
     struct budget *budget = services->budget;
     bool again;
     struct timeline *timeline = service_timeline(service, kind, budget);
-    const struct timeline_window window = {end, end + 10 * S, 10 * S, 1, end};
+    const struct timeline_window window = {end, end + 10 * S, 10 * S, 1, end, false};
     struct sequence *sequence = timeline_place(timeline, &window, mono, HOUR, &again);
     timeline_take(timeline, sequence, &window, mono, HOUR);
 }

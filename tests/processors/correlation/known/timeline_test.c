@@ -46,7 +46,8 @@ static struct sequence *put_window(struct bench *bench, const struct timeline_wi
 
 static struct timeline_window window_of(struct bench *bench, uint64_t start, uint64_t end)
 {
-    return (struct timeline_window){BEGIN + start, BEGIN + end, end - start, 1, ++bench->content};
+    return (struct timeline_window){BEGIN + start,    BEGIN + end, end - start, 1,
+                                    ++bench->content, false};
 }
 
 static struct sequence *put(struct bench *bench, uint64_t start, uint64_t end, uint64_t late)
@@ -396,7 +397,7 @@ START_TEST(uploads_without_a_length_tell_one_by_their_distance)
     struct bench bench;
     open_bench(&bench);
     for (uint64_t at = 30 * S; at <= 150 * S; at += 30 * S) {
-        struct timeline_window window = {0, BEGIN + at, 0, 1, ++bench.content};
+        struct timeline_window window = {0, BEGIN + at, 0, 1, ++bench.content, false};
         put_window(&bench, &window, BEGIN + at + 200 * MS);
     }
     ck_assert_uint_eq(bench.timeline.sequence_count, 1);

@@ -389,6 +389,32 @@ START_TEST(too_many_services_are_said_with_the_number_and_the_limit_once_a_minut
 }
 END_TEST
 
+START_TEST(profiles_with_wrong_windows_are_said_with_their_service_once_a_minute)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    rig_advance(&rig, 20 * S);
+    listen_to_log(&said);
+    for (unsigned i = 0; i < 3; i++)
+        RIG_PROFILE(&rig, .time = 10 * S + i, .duration = INT64_MAX);
+    rig_advance(&rig, 2 * S);
+    ck_said(&said,
+            "correlation: 3 profiles, the last of service \"shop\", last more than an hour or "
+            "end in the future");
+    RIG_PROFILE(&rig, .time = 12 * S, .duration = INT64_MAX);
+    rig_advance(&rig, 30 * S);
+    ck_silent(&said);
+    rig_advance(&rig, 30 * S);
+    ck_said(&said, "correlation: 1 profiles");
+    rig_window(&rig, 0, 0, 0);
+    rig_advance(&rig, 90 * S);
+    ck_silent(&said);
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
 SUITE_MAIN("correlation advise", names_that_do_not_match_are_said_once_with_both,
            it_is_said_again_after_an_hour,
            a_sample_that_finds_its_own_services_span_says_nothing_of_another,
@@ -400,4 +426,5 @@ SUITE_MAIN("correlation advise", names_that_do_not_match_are_said_once_with_both
            where_its_memory_is_full_that_is_the_key, where_the_budget_refuses_that_is_the_key,
            where_the_budget_refuses_the_first_spans_that_is_said_too,
            where_a_request_is_larger_than_the_hold_that_is_said_too,
-           too_many_services_are_said_with_the_number_and_the_limit_once_a_minute)
+           too_many_services_are_said_with_the_number_and_the_limit_once_a_minute,
+           profiles_with_wrong_windows_are_said_with_their_service_once_a_minute)
