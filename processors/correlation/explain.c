@@ -72,6 +72,11 @@ static void explain_rules(const struct correlation *self, const struct service *
     if (service->skew)
         bytes_printf(out, "; its spans' clock is %.1f s behind its windows'",
                      seconds(service->skew));
+    if (service->silent_since)
+        bytes_printf(out,
+                     "; its last profile came %.0f s ago: see whether its profiler still runs and "
+                     "can reach this process",
+                     seconds(mono - service->silent_since));
     if (service_is_wide(service, mono, self->config.remember))
         bytes_printf(out, "; spans that are not local roots have samples");
 }

@@ -201,6 +201,7 @@ static void profiles_note(struct correlation *self, const struct upload *upload,
     if (!service)
         return;
     context_open(&noting.context, self, service, now);
+    advise_profile_came(self, service, now.mono);
     service->building++;
     if (upload->unread && watch_on(self->env->watch))
         tell_upload(&noting.context, upload, false);

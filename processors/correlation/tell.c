@@ -69,8 +69,17 @@ static const struct watch_reason unsymbolized[REASON_COUNT] = {
                        UNSYMBOLIZED_FIX},
 };
 
+/* Of a service whose profiler seems to have stopped. */
+static const struct watch_reason silent = {
+    "hold_ran_out",
+    "It waited as long as a profile of its time may take, and no profile of its service has come "
+    "for long.",
+    "See whether its service's profiler still runs and can reach this process."};
+
 static const struct watch_reason *reason_of(const struct context *context, enum judge_reason reason)
 {
+    if (reason == REASON_HOLD_RAN_OUT && context->service && context->service->silent_since)
+        return &silent;
     bool is_unsymbolized =
         context->service && context->service->unsymbolized && unsymbolized[reason].word;
     return is_unsymbolized ? &unsymbolized[reason] : &reasons[reason];

@@ -29,7 +29,7 @@ struct service_counts {
 };
 
 /* What the log reports from time to time about a service. */
-enum advice { ADVICE_NAMES, ADVICE_NO_IDS, ADVICE_COUNT };
+enum advice { ADVICE_NAMES, ADVICE_NO_IDS, ADVICE_SILENT, ADVICE_COUNT };
 
 struct service {
     struct service *chain;                     /* same bucket */
@@ -60,7 +60,9 @@ struct service {
     uint64_t untallied_since; /* ... which began then, mono */
     uint64_t untallied_look;  /* how many lead to the next search for a slot */
     uint64_t held;            /* its spans in the hold */
-    unsigned noted;           /* children noted in note_second (recent.h) */
+    uint64_t silent_since; /* profiled_at if its profiler seems to have stopped; 0: it does not */
+    bool silent_said;      /* that was logged */
+    unsigned noted;        /* children noted in note_second (recent.h) */
     uint32_t note_second;
     unsigned version; /* changes when what decisions are based on changes */
     unsigned

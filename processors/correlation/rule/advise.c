@@ -7,6 +7,7 @@
 
 #define EVERY_HOUR   (3600 * NS_PER_S)
 #define EVERY_MINUTE (60 * NS_PER_S)
+#define INFORMS      " "      /* begins a line that is no warning */
 #define GATHERED_FOR NS_PER_S /* so that the first line has a number that says something */
 
 /* Ends a line, replacing line breaks in names. */
@@ -102,6 +103,44 @@ void advise_no_ids(struct correlation *self, struct service *service, uint64_t m
                      "%s: service \"%.*s\" sends no profiles of a kind that confirms spans (CPU or "
                      "wall, see confirm_by), so none is linked",
                      self->env->id, VIEW_ARG(service_name(service)));
+    end_line(&self->advice, from);
+}
+
+/* Appends "90 s" or "2 min". */
+static void say_time(struct bytes *out, uint64_t ns)
+{
+    uint64_t seconds = ns / NS_PER_S;
+    bytes_printf(out, seconds < 120 ? "%" PRIu64 " s" : "%" PRIu64 " min",
+                 seconds < 120 ? seconds : seconds / 60);
+}
+
+void advise_silent(struct correlation *self, struct service *service, uint64_t mono)
+{
+    if (service->silent_since)
+        return;
+    size_t from = self->advice.size;
+    service->silent_since = service->profiled_at;
+    service->silent_said = may_advise(self, service, ADVICE_SILENT, mono);
+    if (!service->silent_said)
+        return;
+    bytes_printf(&self->advice, "%s: no profile of service \"%.*s\" has come for ", self->env->id,
+                 VIEW_ARG(service_name(service)));
+    say_time(&self->advice, mono - service->silent_since);
+    bytes_printf(&self->advice, ", while its spans go on, so they have no links: see whether its "
+                                "profiler still runs and can reach this process");
+    end_line(&self->advice, from);
+}
+
+void advise_profile_came(struct correlation *self, struct service *service, uint64_t mono)
+{
+    uint64_t since = service->silent_since;
+    size_t from = self->advice.size;
+    service->silent_since = 0;
+    if (!since || !service->silent_said)
+        return;
+    bytes_printf(&self->advice, INFORMS "%s: profiles of service \"%.*s\" come again, after ",
+                 self->env->id, VIEW_ARG(service_name(service)));
+    say_time(&self->advice, mono > since ? mono - since : 0);
     end_line(&self->advice, from);
 }
 
@@ -244,7 +283,10 @@ void advise_log(struct correlation *self)
         const uint8_t *end = memchr(rest.data, '\n', rest.size);
         if (!end)
             break;
-        log_warn("%.*s", (int)(end - rest.data), (const char *)rest.data);
+        if (*rest.data == *INFORMS)
+            log_info("%.*s", (int)(end - rest.data) - 1, (const char *)rest.data + 1);
+        else
+            log_warn("%.*s", (int)(end - rest.data), (const char *)rest.data);
         rest = view_between(end + 1, rest.data + rest.size);
     }
     bytes_release(&said);

@@ -1,6 +1,7 @@
 /*
  * Log lines about setups in which spans cannot be linked: at most once an hour for each service, or
- * once a minute. Lines are built under the instance's lock and logged without it.
+ * once a minute, and when they are in order again. Lines are built under the instance's lock and
+ * logged without it.
  */
 #ifndef PROCESSORS_CORRELATION_RULE_ADVISE_H
 #define PROCESSORS_CORRELATION_RULE_ADVISE_H
@@ -25,6 +26,12 @@ void advise_crowded(struct correlation *self, struct view service, uint64_t span
 
 /* The window of a profile of a service is wrong. Under the lock. */
 void advise_window(struct correlation *self, struct view service);
+
+/* No profile of a service has come for long, although its spans go on. Under the lock. */
+void advise_silent(struct correlation *self, struct service *service, uint64_t mono);
+
+/* A profile of the service has come. Under the lock. */
+void advise_profile_came(struct correlation *self, struct service *service, uint64_t mono);
 
 /* Adds the lines of what is logged once a minute; returns when to call it again, mono. */
 uint64_t advise_minutely(struct correlation *self, uint64_t mono);

@@ -1,9 +1,11 @@
 #include "processors/correlation/rule/decide.h"
 
+#include "processors/correlation/rule/advise.h"
 #include "processors/correlation/tell.h"
 
 /* More than the depth of any call tree without a loop. */
-enum { MOST_ANCESTORS = 64 };
+enum { MOST_ANCESTORS = 64, SILENT_WINDOWS = 3 };
+#define SILENT_AT_LEAST (60 * NS_PER_S)
 
 void context_open(struct context *context, struct correlation *self, struct service *service,
                   struct judge_now now)
@@ -222,11 +224,22 @@ static enum judge_reason reason_counted(const struct service *service, enum judg
     return reason == REASON_NOT_PROFILED && service->misnamed ? REASON_NAMES_DIFFER : reason;
 }
 
+/* Whether the profiler of its service seems to have stopped: the last profile came long before the
+ * span did, and none since. */
+static bool is_silent(const struct context *context, const struct candidate *candidate)
+{
+    uint64_t at = context->service->profiled_at, mono = candidate->arrived;
+    uint64_t windows = SILENT_WINDOWS * context->known.window;
+    return at && mono > at && mono - at >= (windows > SILENT_AT_LEAST ? windows : SILENT_AT_LEAST);
+}
+
 void decide_count(const struct context *context, const struct candidate *candidate,
                   const struct decision *decision)
 {
     struct service *service = context->service;
     struct correlation *self = context->self;
+    if (decision->reason == REASON_HOLD_RAN_OUT && service && is_silent(context, candidate))
+        advise_silent(self, service, context->now.mono);
     if (watch_on(self->env->watch))
         tell_decision(context, candidate, decision);
     if (decision->edit.action == ACTION_LINK) {

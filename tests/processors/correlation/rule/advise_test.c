@@ -415,6 +415,84 @@ START_TEST(profiles_with_wrong_windows_are_said_with_their_service_once_a_minute
 }
 END_TEST
 
+START_TEST(a_profiler_that_stops_is_said_once_and_when_it_comes_again)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    listen_to_log(&said);
+    rig_warm(&rig);
+    for (uint64_t id = 1; id <= 300; id++) {
+        rig_advance(&rig, S);
+        root(&rig, "shop", id, NULL);
+        if (id == 50)
+            ck_silent(&said);
+    }
+    ck_said(&said, "correlation: no profile of service \"shop\" has come for 80 s, while its spans "
+                   "go on, so they have no links: see whether its profiler still runs");
+    ck_assert(rig_explains(&rig, "its last profile came 300 s ago: see whether its profiler"));
+    rig_window(&rig, 0, 0, 0);
+    rig_advance(&rig, 30 * S);
+    ck_said(&said, "info  correlation: profiles of service \"shop\" come again, after 5 min");
+    ck_assert(!rig_explains(&rig, "its last profile came"));
+    said_since(&said);
+    rig_advance(&rig, 70 * S);
+    root(&rig, "shop", 301, NULL);
+    rig_advance(&rig, 70 * S);
+    ck_silent(&said);
+    ck_assert(rig_explains(&rig, "its last profile came"));
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+static void note_fix(void *ctx, const struct watch_decision *decision)
+{
+    *(const char **)ctx = decision->reason ? decision->reason->fix : NULL;
+}
+
+static void pass_over(void *ctx, const struct batch *batch, bool linked)
+{
+    (void)ctx, (void)batch, (void)linked;
+}
+
+START_TEST(what_to_do_about_a_profiler_that_stops_is_told_with_the_reason)
+{
+    struct rig rig;
+    struct watch watch;
+    const char *fix = NULL;
+    struct watcher watcher = {.ctx = &fix, .passed = pass_over, .decided = note_fix};
+    rig_open(&rig, "{}");
+    watch_init(&watch);
+    watch_attach(&watch, &watcher);
+    rig_warm(&rig);
+    rig.env.watch = &watch;
+    rig_advance(&rig, 90 * S);
+    root(&rig, "shop", 1, NULL);
+    rig_advance(&rig, 90 * S);
+    ck_assert_str_eq(fix, "See whether its service's profiler still runs and can reach this "
+                          "process.");
+    rig.env.watch = NULL;
+    watch_detach(&watch, &watcher);
+    watch_release(&watch);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_service_without_spans_is_not_said_to_be_silent)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    listen_to_log(&said);
+    rig_warm(&rig);
+    rig_advance(&rig, 600 * S);
+    ck_silent(&said);
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
 SUITE_MAIN("correlation advise", names_that_do_not_match_are_said_once_with_both,
            it_is_said_again_after_an_hour,
            a_sample_that_finds_its_own_services_span_says_nothing_of_another,
@@ -427,4 +505,7 @@ SUITE_MAIN("correlation advise", names_that_do_not_match_are_said_once_with_both
            where_the_budget_refuses_the_first_spans_that_is_said_too,
            where_a_request_is_larger_than_the_hold_that_is_said_too,
            too_many_services_are_said_with_the_number_and_the_limit_once_a_minute,
-           profiles_with_wrong_windows_are_said_with_their_service_once_a_minute)
+           profiles_with_wrong_windows_are_said_with_their_service_once_a_minute,
+           a_profiler_that_stops_is_said_once_and_when_it_comes_again,
+           what_to_do_about_a_profiler_that_stops_is_told_with_the_reason,
+           a_service_without_spans_is_not_said_to_be_silent)
