@@ -108,6 +108,7 @@ static void gather_passed(void *ctx, const struct batch *batch, bool linked)
         large || (wanted && has_room(self, batch, linked)) ? calloc(1, sizeof *one) : NULL;
     if (!one) {
         self->skipped += wanted;
+        self->skipped_spans += batch->signal == SIGNAL_TRACES ? batch->items : 0;
         if (batch->signal == SIGNAL_PROFILES)
             note_left_out(self, batch);
         return;
@@ -115,6 +116,7 @@ static void gather_passed(void *ctx, const struct batch *batch, bool linked)
     self->spare &= !large;
     one->payload = buffer_ref(batch->payload);
     one->arrived = clock_wall(self->env->clock);
+    one->spans = batch->items;
     one->class = linked ? KEPT_LINKED : KEPT_UNLINKED;
     describe(one, batch);
     *self->last = one;
@@ -292,7 +294,7 @@ static void gather_work(struct status *self, struct gathered *one)
     if (flat && one->kind == KEPT_TRACES) {
         struct view tenant = one->tenant ? view_of(one->tenant->tenant) : (struct view){0};
         gather_join(self, content, tenant);
-        keep_traces(&self->keep, one->class, content, one->arrived);
+        keep_traces(&self->keep, one->class, content, one->spans, one->arrived);
     } else if (flat) {
         struct kept head = {
             .kind = one->kind,
@@ -432,9 +434,10 @@ void gather_take(struct status *self)
     self->allowed = self->granted = reckon(self);
     self->spare = self->credit >= (int64_t)CREDIT_FIRST / 2;
     self->kept_skipped = self->skipped;
+    self->kept_skipped_spans = self->skipped_spans;
     status_unlock(self);
     self->kept_bytes = self->keep.size;
-    self->kept_evicted = self->keep.evicted;
+    self->kept_evicted = self->keep.reach.requests;
     pthread_mutex_unlock(&self->taking);
 }
 

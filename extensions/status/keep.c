@@ -2,6 +2,8 @@
 
 #include "lib/wire/codec/compress.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Traces requests share a block of so many bytes, or have one of their own. */
@@ -53,8 +55,8 @@ static void keep_drop_oldest(struct keep *keep, struct keep_ring *ring, enum evi
     ring->size -= oldest->charged;
     keep->size -= oldest->charged;
     keep->freed += why == FOR_MEMORY ? oldest->charged : 0;
-    keep->evicted++;
     keep->reach.requests += oldest->requests;
+    keep->reach.spans += oldest->spans;
     keep->reach.for_memory += why == FOR_MEMORY ? oldest->requests : 0;
     if (oldest->arrived > keep->reach.whole_since)
         keep->reach.whole_since = oldest->arrived;
@@ -99,6 +101,7 @@ static void keep_push(struct keep *keep, struct kept *kept)
         ring->size -= kept->charged;
         keep->size -= kept->charged;
         keep->refused++;
+        keep->refused_spans += kept->spans;
         kept_unref(kept);
         return;
     }
@@ -154,7 +157,8 @@ static struct kept *keep_new(struct keep *keep, enum kept_kind kind, enum kept_c
 
 /* ---- in ---- */
 
-void keep_traces(struct keep *keep, enum kept_class class, struct view request, uint64_t arrived)
+void keep_traces(struct keep *keep, enum kept_class class, struct view request, size_t spans,
+                 uint64_t arrived)
 {
     struct keep_ring *ring = &keep->rings[class];
     pthread_mutex_lock(&keep->lock);
@@ -168,6 +172,9 @@ void keep_traces(struct keep *keep, enum kept_class class, struct view request, 
         ring->block->plain = ring->block->bytes.size;
         ring->block->arrived = arrived;
         ring->block->first = ring->block->requests++ ? ring->block->first : arrived;
+        ring->block->spans += spans;
+    } else {
+        keep->refused_spans += spans;
     }
     pthread_mutex_unlock(&keep->lock);
 }
@@ -419,6 +426,7 @@ struct keep_reach keep_reach(struct keep *keep)
     pthread_mutex_lock(&keep->lock);
     struct keep_reach reach = keep->reach;
     reach.refused = keep->refused;
+    reach.refused_spans = keep->refused_spans;
     for (int class = 0; class < KEPT_CLASSES; class ++) {
         const struct keep_ring *ring = &keep->rings[class];
         note_oldest(&reach, ring->block);
@@ -427,4 +435,33 @@ struct keep_reach keep_reach(struct keep *keep)
     }
     pthread_mutex_unlock(&keep->lock);
     return reach;
+}
+
+static int put_missing(char *out, size_t size, uint64_t spans, uint64_t requests)
+{
+    const char *plural = requests == 1 ? "" : "s";
+    if (!spans)
+        return snprintf(out, size, "%" PRIu64 " request%s %s", requests, plural,
+                        requests == 1 ? "was" : "were");
+    return snprintf(out, size, "%" PRIu64 " span%s of %" PRIu64 " request%s %s", spans,
+                    spans == 1 ? "" : "s", requests, plural, spans == 1 ? "was" : "were");
+}
+
+void keep_text(const struct keep_reach *reach, uint64_t skipped, uint64_t skipped_spans,
+               char out[KEEP_TEXT])
+{
+    int at = 0;
+    *out = '\0';
+    if (reach->refused) {
+        at = put_missing(out, KEEP_TEXT, reach->refused_spans, reach->refused);
+        at += snprintf(out + at, KEEP_TEXT - (size_t)at,
+                       " not kept for lack of room: raise keep_mib of the status extension or, if "
+                       "that is large enough, the memory limit%s",
+                       skipped ? "; " : "");
+    }
+    if (skipped) {
+        at += put_missing(out + at, KEEP_TEXT - (size_t)at, skipped_spans, skipped);
+        snprintf(out + at, KEEP_TEXT - (size_t)at,
+                 " skipped, since more came than the extension's share of CPU time allows");
+    }
 }

@@ -26,7 +26,7 @@ struct kept {
     uint64_t serial;  /* from 1, larger than that of older ones */
     uint64_t arrived; /* wall; of the newest request in it */
     uint64_t first;   /* the same of the oldest */
-    size_t requests;
+    size_t requests, spans;
     size_t plain; /* bytes */
     bool packed;
     struct series *series; /* PPROF; NULL: none */
@@ -55,12 +55,14 @@ struct keep_ring {
 
 /* How far back it reaches. Times are wall time of arrival, ns. */
 struct keep_reach {
-    uint64_t oldest;      /* of the kept traces; 0: none are kept */
-    uint64_t whole_since; /* nothing that arrived later was evicted; 0: nothing was at all */
-    uint64_t requests;    /* that were evicted; ... */
-    uint64_t for_memory;  /* ... of these, since the memory budget was short */
-    uint64_t profiles;    /* arrival of the newest profile that was evicted; 0: none was */
-    uint64_t refused;     /* requests that were never kept: no room or no memory */
+    uint64_t oldest;        /* of the kept traces; 0: none are kept */
+    uint64_t whole_since;   /* nothing that arrived later was evicted; 0: nothing was at all */
+    uint64_t requests;      /* that were evicted; ... */
+    uint64_t spans;         /* ... the spans in them; ... */
+    uint64_t for_memory;    /* ... of these, since the memory budget was short */
+    uint64_t profiles;      /* arrival of the newest profile that was evicted; 0: none was */
+    uint64_t refused;       /* requests that were never kept: no room or no memory, ... */
+    uint64_t refused_spans; /* ... and the spans in them */
 };
 
 struct keep {
@@ -70,16 +72,17 @@ struct keep {
     struct keep_ring rings[KEPT_CLASSES];
     size_t size;     /* bytes of all */
     uint64_t serial; /* the newest given */
-    uint64_t evicted, refused;
+    uint64_t refused, refused_spans;
     uint64_t freed;          /* bytes that it shrank by: compressed, or evicted FOR_MEMORY */
-    struct keep_reach reach; /* but for oldest and refused */
+    struct keep_reach reach; /* but for oldest and what was refused */
 };
 
 void keep_init(struct keep *keep, size_t max, struct budget *budget);
 void keep_release(struct keep *keep);
 
-/* Adds a traces request. */
-void keep_traces(struct keep *keep, enum kept_class class, struct view request, uint64_t arrived);
+/* Adds a traces request with so many spans. */
+void keep_traces(struct keep *keep, enum kept_class class, struct view request, size_t spans,
+                 uint64_t arrived);
 
 /* Adds a profiles request, whose kind, arrival, series, query and content type are in head and are
  * taken over. A large one is compressed at once, and refused if it then has more than a quarter of
@@ -102,6 +105,12 @@ void keep_list_free(struct kept **list, size_t count);
 uint64_t keep_oldest_block(struct keep *keep, enum kept_class class);
 
 struct keep_reach keep_reach(struct keep *keep);
+
+/* Says how many requests were not kept, and what to do: those that were refused, and those that the
+ * caller skipped. Writes "" if there are none. */
+enum { KEEP_TEXT = 480 };
+void keep_text(const struct keep_reach *reach, uint64_t skipped, uint64_t skipped_spans,
+               char out[KEEP_TEXT]);
 
 /* Evicts the oldest until at most `size` bytes are left, for the memory budget. */
 void keep_shrink(struct keep *keep, size_t size);

@@ -27,6 +27,7 @@ struct gathered {
     bool by_ingest;
     uint64_t arrived;
     uint64_t starts; /* batch->starts */
+    size_t spans;
 };
 
 /* The table of kept traces (looked.h). */
@@ -51,11 +52,11 @@ struct status {
     /* Guarded by the watch's lock. */
     struct known known;
     struct gathered *first, **last;
-    size_t gathered;  /* bytes */
-    size_t granted;   /* what may be taken until the thread looks again, ... */
-    size_t allowed;   /* ... and what is left of it */
-    size_t offered;   /* bytes that came since it looked last */
-    uint64_t skipped; /* requests that were not */
+    size_t gathered;                 /* bytes */
+    size_t granted;                  /* what may be taken until the thread looks again, ... */
+    size_t allowed;                  /* ... and what is left of it */
+    size_t offered;                  /* bytes that came since it looked last */
+    uint64_t skipped, skipped_spans; /* requests that were not, and the spans in them */
     struct left_outs left_outs;
     bool spare;  /* there is credit for a profile larger than that */
     bool asleep; /* the thread waits to be woken */
@@ -78,7 +79,8 @@ struct status {
     struct looked *looked;      /* NULL: nobody looks */
     bool retired;               /* by a reload: what was kept and known is gone */
     _Atomic uint64_t looked_at; /* mono */
-    _Atomic uint64_t kept_bytes, kept_evicted, kept_skipped; /* for metrics pages */
+    /* for metrics pages */
+    _Atomic uint64_t kept_bytes, kept_evicted, kept_skipped, kept_skipped_spans;
     _Atomic bool sending; /* a large flame graph; set under `looking`, cleared without it */
     _Atomic uint64_t broken, broken_next; /* of these, since a line about them; mono, as denied */
 };

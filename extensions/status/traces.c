@@ -346,9 +346,15 @@ static void write_keep(struct status *self, struct json *json)
     json_time_or_null(json, "oldest_unix_nano", reach.oldest);
     json_time_or_null(json, "whole_since_unix_nano", reach.whole_since);
     json_number(json, "evicted_requests", reach.requests);
+    json_number(json, "evicted_spans", reach.spans);
     json_number(json, "evicted_for_memory", reach.for_memory);
     json_number(json, "refused_requests", reach.refused);
+    json_number(json, "refused_spans", reach.refused_spans);
     json_number(json, "skipped_requests", self->kept_skipped);
+    json_number(json, "skipped_spans", self->kept_skipped_spans);
+    char text[KEEP_TEXT];
+    keep_text(&reach, self->kept_skipped, self->kept_skipped_spans, text);
+    json_word(json, "text", *text ? text : NULL);
     json_close(json, '}');
 }
 

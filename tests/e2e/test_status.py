@@ -1141,7 +1141,8 @@ def test_a_name_is_advised_as_the_sdk_of_the_language_takes_it(tmp_path, languag
 def test_an_empty_process_answers(tmp_path):
     status = Status(tmp_path)
     keep = {"oldest_unix_nano": None, "whole_since_unix_nano": None, "evicted_requests": 0,
-            "evicted_for_memory": 0, "refused_requests": 0, "skipped_requests": 0}
+            "evicted_spans": 0, "evicted_for_memory": 0, "refused_requests": 0, "refused_spans": 0,
+            "skipped_requests": 0, "skipped_spans": 0, "text": None}
     assert status.get("/api/traces") == {"traces": [], "next": None, "kept": 0, "keep": keep,
                                          "waiting": NOTHING_WAITS}
     assert status.get("/api/services") == {"services": []}
@@ -1165,14 +1166,24 @@ def test_thousands_of_traces_are_kept(tmp_path):
     assert status.stop() == 0
 
 
-def wide_trace(random_, now):
-    """A request of one span and 60 kB, 45 kB when compressed."""
+def wide_trace(random_, now, size=45000):
+    """A request of one span and 60 kB, 45 kB when compressed; or of a third more than size."""
     request = trace_service_pb2.ExportTraceServiceRequest.FromString(uploads.trace_request(
         "busy", [(f"{random_.getrandbits(127):032x}", f"{random_.getrandbits(63):016x}", now,
                   now + 1000, False)]))
     request.resource_spans[0].scope_spans[0].spans[0].attributes.append(
-        uploads.text_attribute("note", base64.b64encode(random_.randbytes(45000)).decode()))
+        uploads.text_attribute("note", base64.b64encode(random_.randbytes(size)).decode()))
     return request.SerializeToString()
+
+
+def test_a_request_that_has_no_room_is_told_in_spans(tmp_path):
+    status = Status(tmp_path, keep=1)
+    status.send(wide_trace(random.Random(3), time.time_ns(), 1_000_000))
+    harness.wait_for(lambda: status.get("/api/traces")["keep"]["refused_requests"], 30)
+    keep = status.get("/api/traces")["keep"]
+    assert (keep["refused_spans"], keep["skipped_spans"]) == (1, 0)
+    assert "1 span of 1 request was not kept" in keep["text"] and "keep_mib" in keep["text"]
+    assert status.stop() == 0, status.tail()
 
 
 def test_a_full_keep_lets_the_oldest_go(tmp_path):
@@ -1189,6 +1200,8 @@ def test_a_full_keep_lets_the_oldest_go(tmp_path):
     assert harness.wait_for(evicted, 30)
     keep = status.get("/api/traces", limit=1)["keep"]
     assert 0 < keep["evicted_requests"] <= sent and keep["evicted_for_memory"] == 0
+    assert keep["evicted_requests"] <= keep["evicted_spans"] <= sent
+    assert metric(status, "spanlink_status_evicted") == keep["evicted_requests"]
     assert now < int(keep["oldest_unix_nano"]) < time.time_ns()
     assert now < int(keep["whole_since_unix_nano"]) < time.time_ns()
     page = requests.get(f"http://127.0.0.1:{status.metrics}/metrics", timeout=10).text

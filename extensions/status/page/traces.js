@@ -271,12 +271,12 @@ export class View {
 		if (empty !== this.state) fill(this.empty, empty && this.nothing(empty));
 		this.state = empty;
 		this.later.textContent = later || (empty === "waits" ? waits({ spans: connection.waiting }) : "");
-		const { whole_since_unix_nano: since, skipped_requests: skipped } = this.keep ?? {};
+		const { whole_since_unix_nano: since, text } = this.keep ?? {};
 		this.status.textContent = this.rows.length === 0 ? "" : [
 			`${count(this.rows.length)}${this.next ? "+" : ""} shown, ${count(this.kept)} kept`,
 			since && `traces before ${at(since).slice(0, 8)} are evicted or incomplete, raise keep_mib ` +
 				"of the status extension to keep more",
-			later, skipped > 0 && `${plural(skipped, "request")} skipped to save CPU time`,
+			later, text,
 		].filter(Boolean).join("; ");
 		this.list.set(this.rows);
 	}

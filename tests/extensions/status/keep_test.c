@@ -19,14 +19,14 @@ static struct view filled(struct bytes *bytes, size_t size, uint8_t with)
 static void add_traces(struct keep *keep, size_t size, uint8_t with)
 {
     struct bytes bytes;
-    keep_traces(keep, KEPT_LINKED, filled(&bytes, size, with), 1);
+    keep_traces(keep, KEPT_LINKED, filled(&bytes, size, with), 3, 1);
     bytes_release(&bytes);
 }
 
 static void add_unlinked(struct keep *keep, size_t size, uint8_t with)
 {
     struct bytes bytes;
-    keep_traces(keep, KEPT_UNLINKED, filled(&bytes, size, with), 1);
+    keep_traces(keep, KEPT_UNLINKED, filled(&bytes, size, with), 3, 1);
     bytes_release(&bytes);
 }
 
@@ -92,7 +92,7 @@ START_TEST(the_oldest_give_way_at_the_ceiling)
     ck_assert_uint_eq(contents(&keep, first, sizes), 4);
     ck_assert_int_eq(first[0], 'e');
     ck_assert_int_eq(first[3], 'h');
-    ck_assert_uint_eq(keep.evicted, 4);
+    ck_assert_uint_eq(keep.reach.requests, 4);
     add_profile(&keep, 300 * KIB, 'x'); /* larger than all there may be */
     ck_assert_uint_eq(keep.refused, 1);
     keep_release(&keep);
@@ -118,7 +118,7 @@ START_TEST(what_is_compressed_is_the_same_and_takes_less)
         ck_assert_int_eq(first[i], 'a' + i);
         ck_assert_uint_eq(sizes[i], 60 * KIB);
     }
-    ck_assert_uint_eq(keep.evicted, 0);
+    ck_assert_uint_eq(keep.reach.requests, 0);
     ck_assert_uint_eq(budget_used(&budget), keep.size);
     keep_release(&keep);
     ck_assert_uint_eq(budget_used(&budget), 0);
@@ -128,7 +128,7 @@ END_TEST
 static void add_traces_at(struct keep *keep, uint64_t arrived)
 {
     struct bytes bytes;
-    keep_traces(keep, KEPT_LINKED, filled(&bytes, 100 * KIB, 'a'), arrived);
+    keep_traces(keep, KEPT_LINKED, filled(&bytes, 100 * KIB, 'a'), 3, arrived);
     bytes_release(&bytes);
 }
 
@@ -156,6 +156,32 @@ START_TEST(it_tells_how_far_back_it_reaches)
     ck_assert_uint_eq(reach.whole_since, 6);
     ck_assert_uint_eq(reach.requests, 3);
     ck_assert_uint_eq(reach.for_memory, 1);
+    keep_release(&keep);
+}
+END_TEST
+
+START_TEST(it_says_what_is_missing_in_spans)
+{
+    struct budget budget;
+    struct keep keep;
+    char text[KEEP_TEXT];
+    budget_init(&budget, 1 << 24);
+    keep_init(&keep, 256 * KIB, &budget);
+    struct keep_reach reach = keep_reach(&keep);
+    keep_text(&reach, 0, 0, text);
+    ck_assert_str_eq(text, "");
+    add_traces(&keep, 300 * KIB, 'x');
+    for (uint8_t i = 0; i < 4; i++)
+        add_traces(&keep, 100 * KIB, i);
+    reach = keep_reach(&keep);
+    ck_assert_uint_eq(reach.refused_spans, 3);
+    ck_assert_uint_eq(reach.spans, 6); /* of two requests */
+    keep_text(&reach, 10, 9155, text);
+    ck_assert_str_eq(
+        text, "3 spans of 1 request were not kept for lack of room: raise keep_mib of the "
+              "status extension or, if that is large enough, the memory limit; 9155 spans of "
+              "10 requests were skipped, since more came than the extension's share of CPU "
+              "time allows");
     keep_release(&keep);
 }
 END_TEST
@@ -244,4 +270,5 @@ END_TEST
 SUITE_MAIN("status keep", requests_share_a_block_until_it_is_full,
            the_oldest_give_way_at_the_ceiling, what_is_compressed_is_the_same_and_takes_less,
            who_looks_is_not_disturbed, a_short_budget_makes_the_oldest_go,
-           unlinked_traces_give_way_first, it_tells_how_far_back_it_reaches)
+           unlinked_traces_give_way_first, it_says_what_is_missing_in_spans,
+           it_tells_how_far_back_it_reaches)
