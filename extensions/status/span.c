@@ -125,6 +125,15 @@ static void tell_unknown(struct span_told *told, const struct known *known)
                      "sampled away, or is exported elsewhere.";
         told->fix = "Send the spans of this service through this process, before they are sampled.";
     }
+    if (!other && known->passed_over) {
+        told->text = told->first_window
+                         ? "Samples name this span. It may have passed here: more came than is "
+                           "remembered, which is 2,000 spans and samples a second. Else it has not "
+                           "ended, was sampled away, or is exported elsewhere."
+                         : "It may have passed here: more came than is remembered, which is 2,000 "
+                           "spans and samples a second. None of this id waits.";
+        told->fix = NULL;
+    }
 }
 
 /* It is kept, and correlation has decided nothing of it. */

@@ -1138,6 +1138,18 @@ def test_a_name_is_advised_as_the_sdk_of_the_language_takes_it(tmp_path, languag
     assert status.stop() == 0, status.tail()
 
 
+def test_what_was_not_remembered_may_have_passed(tmp_path):
+    """Beyond 2,000 spans a second, after the first 40,000."""
+    status, now = Status(tmp_path), time.time_ns()
+    assert "has passed here lately" in status.get("/api/spans/" + ids(1)[1])["text"]
+    for first in range(0, 100_000, 5000):
+        status.send(spans_of_service("busy", [
+            (*ids(first + i + 2), "", now, 1000) for i in range(5000)]))
+    assert harness.wait_for(
+        lambda: status.get("/api/spans/" + ids(1)[1])["text"].startswith("It may have passed"), 60)
+    assert status.stop() == 0, status.tail()
+
+
 def test_an_empty_process_answers(tmp_path):
     status = Status(tmp_path)
     keep = {"oldest_unix_nano": None, "whole_since_unix_nano": None, "evicted_requests": 0,
