@@ -259,3 +259,23 @@ test("a span with samples and without a link leads from Why to its flame graph",
   await close(page);
   await spanlink.remove();
 });
+
+test("traces that are not kept are told where none matches, too", async () => {
+  const gaps = "12,120 spans of 10 requests were skipped";
+  const spanlink = await Spanlink.start(HASTY);
+  await sendRoots(spanlink, "shop", ["GET /"]);
+  const page = await open(browser, `${spanlink.url}/#/pipeline`);
+  await page.route("**/api/traces?*", async (route) => {
+    const answer = await route.fetch();
+    const told = await answer.json();
+    Object.assign(told.keep, { text: gaps });
+    await route.fulfill({ response: answer, json: told });
+  });
+  await page.goto(`${spanlink.url}/#/traces`);
+  await page.getByText(gaps).waitFor();
+  await page.goto(`${spanlink.url}/#/traces?service=other`);
+  await page.getByText("No trace matches").waitFor();
+  await page.getByText(gaps).waitFor();
+  await close(page);
+  await spanlink.remove();
+});

@@ -109,6 +109,7 @@ export class View {
 			this.host);
 		this.empty = h("div");
 		this.later = h("span");
+		this.gaps = h("span");
 		fill(this.root, h("h1.unseen", "Traces"),
 			h("div.bar", form, this.sort, this.pause), this.filters,
 			h("div.underbar", this.status, this.news), this.table, this.empty);
@@ -271,12 +272,13 @@ export class View {
 		if (empty !== this.state) fill(this.empty, empty && this.nothing(empty));
 		this.state = empty;
 		this.later.textContent = later || (empty === "waits" ? waits({ spans: connection.waiting }) : "");
-		const { whole_since_unix_nano: since, text } = this.keep ?? {};
+		const { whole_since_unix_nano: since, skipped_requests: skipped, text } = this.keep ?? {};
+		this.gaps.textContent = text ?? (skipped > 0 ? `${plural(skipped, "request")} skipped to save CPU time` : "");
 		this.status.textContent = this.rows.length === 0 ? "" : [
 			`${count(this.rows.length)}${this.next ? "+" : ""} shown, ${count(this.kept)} kept`,
 			since && `traces before ${at(since).slice(0, 8)} are evicted or incomplete, raise keep_mib ` +
 				"of the status extension to keep more",
-			later, text,
+			later, this.gaps.textContent,
 		].filter(Boolean).join("; ");
 		this.list.set(this.rows);
 	}
@@ -286,7 +288,7 @@ export class View {
 		if (state === "none") {
 			return notice("", "No trace matches",
 				para("Traces are kept, but none matches the search and the fields above. The search takes ids, 8 or "
-					+ "more digits of a trace id, and parts of the names of services and spans."), para(this.later),
+					+ "more digits of a trace id, and parts of the names of services and spans."), para(this.later), para(this.gaps),
 				button("Clear the search", () => go(link("traces"))));
 		}
 		return waitingSteps(this.later);

@@ -11,6 +11,9 @@ import { firstSteps, waitingSteps } from "./start.js";
 
 export const title = ({ params }) => (params.id ? `Why: span ${params.id}` : "Why");
 
+const THREADS = "If it computes: SDKs label threads, so work in a thread pool or in tasks of asyncio may have no "
+	+ "label, or that of another span; docs/sdks.md says how to label it.";
+
 /* of a chart, at least */
 const COLUMNS = 24;
 
@@ -95,7 +98,8 @@ export class View {
 			h("h2", heading),
 			para(span.service && who(span.service, span.name), " ", code(span.span_id)),
 			span.text && h("p.sentence", span.text),
-			span.fix && h("p.fix", h("strong", "What to do: "), span.fix),
+			span.fix ? h("p.fix", h("strong", "What to do: "), span.fix)
+				: span.reason === "no_sample" && para(muted(THREADS)),
 			h("p.crumbs",
 				span.trace_id && anchor(link("trace", { span: span.span_id }, span.trace_id),
 					span.reason === "no_local_root" ? "The flame graph of its local root, in its trace" : "Its trace"),
@@ -196,7 +200,7 @@ function reasons(service) {
 	return table(`Reasons of ${service.service}`, ["Reason", "Spans", "What it means", "What to do"],
 		service.reasons.toSorted((a, b) => b.count - a.count).map((each) => [
 			[h("i.dotted", { style: { background: tone(each.reason) } }), word(each.reason)],
-			number(count(each.count)), each.text ?? "", each.fix ?? "–"]));
+			number(count(each.count)), each.text ?? "", each.fix ?? (each.reason === "no_sample" ? THREADS : "–")]));
 }
 
 /* A span without a sample is no problem: grey. */
