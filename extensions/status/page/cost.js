@@ -31,7 +31,7 @@ export class View {
 		this.filters = h("div.bar");
 		this.body = h("div");
 		fill(root, h("h1", "Cost by route"),
-			para("CPU time of samples with a span id, by service and span name. ", SAMPLES),
+			para("CPU time by service and span name. ", SAMPLES),
 			this.filters, this.body);
 		this.services = [];
 		this.tools();

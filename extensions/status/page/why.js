@@ -274,7 +274,7 @@ function timeline(span, windows, width) {
 	if (decided) {
 		const at = x(decided);
 		out.append(s("line.decided", { x1: at, x2: at, y1: 18, y2: height - 26 }),
-			s("text.decided", { x: at, y: 13, "text-anchor": at > width - 90 ? "end" : "middle",
+			s("text.decided", { x: at, y: 13, "text-anchor": at > width - 90 ? "end" : at < 50 ? "start" : "middle",
 				text: span.decision === "linked" ? "linked" : "decided" }));
 	}
 	const step = round((high - low) / Math.max(2, Math.floor(width / 130)));
