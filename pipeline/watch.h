@@ -126,8 +126,8 @@ void watch_remove_holder(struct watch *watch, struct watch_holder *holder);
 /* Whether any holder holds the span; fills waiting if so. */
 bool watch_waits(struct watch *watch, uint64_t span_id, struct watch_waiting *waiting);
 
-/* Visits up to `most` spans of all holders, whose locks it holds: visit must be quick and take
- * none. Returns whether these are all. */
+/* Visits up to `most` spans of all holders, under whose locks visit is called: it must be quick and
+ * take none. A holder may let go of its lock in between. Returns whether these are all. */
 bool watch_visit(struct watch *watch, size_t most, watch_held_fn *visit, void *visitor);
 
 /* Reports a forwarded request. linked: it has profiles, or spans with a link or of the same trace

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of the newest, since the hold is locked meanwhile. */
+/* Of the newest; the hold is locked for a part of them at a time. */
 enum { VISITED_MAX = 50000, SPAN_TRACE_ID = 1 };
 
 struct looking {

@@ -6,6 +6,7 @@
 #include "processors/correlation/rule/waiting.h"
 
 #include <stdio.h>
+#include <time.h>
 
 enum { SAMPLES_AT_ONCE = 128 };
 
@@ -254,6 +255,14 @@ bool correlation_waits(void *instance, uint64_t span_id, struct watch_waiting *w
     return held || (!self->top && lanes_wait(self, span_id, waiting));
 }
 
+/* So many spans take about 100 us; a request may bring more at once. */
+enum { VISITED_AT_ONCE = 2000, VISIT_PAUSE = 50000 }; /* ns */
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Visits the live spans of a segment. */
 static void visit_segment(const struct segment *segment, const struct judge_known *known,
                           struct judge_now now, size_t *left, watch_held_fn *visit, void *visitor)
@@ -274,6 +283,15 @@ static void visit_segment(const struct segment *segment, const struct judge_know
     }
 }
 
+/* Lets the data threads in, which find the mutex taken again unless they have time to wake up. */
+static void visit_pause(struct correlation *self)
+{
+    const struct timespec pause = {.tv_nsec = VISIT_PAUSE};
+    pthread_mutex_unlock(&self->lock);
+    nanosleep(&pause, NULL);
+    pthread_mutex_lock(&self->lock);
+}
+
 bool correlation_visit(void *instance, size_t *left, watch_held_fn *visit, void *visitor)
 {
     struct correlation *self = instance;
@@ -282,8 +300,11 @@ bool correlation_visit(void *instance, size_t *left, watch_held_fn *visit, void 
     bool all = true;
     pthread_mutex_lock(&self->lock);
     struct judge_now now = correlation_now(self);
-    const struct segment *segment = self->hold.newest;
-    for (; segment && *left; segment = segment->older) {
+    struct hold *hold = &self->hold;
+    hold->unvisited = hold->newest;
+    for (size_t pause = *left - least(*left, VISITED_AT_ONCE); hold->unvisited && *left;) {
+        const struct segment *segment = hold->unvisited;
+        hold->unvisited = segment->older;
         if (segment->process != process)
             known =
                 evidence_known(segment->process->service, segment->process, &self->rules, now.mono);
@@ -292,8 +313,15 @@ bool correlation_visit(void *instance, size_t *left, watch_held_fn *visit, void 
             all = false;
         else
             visit_segment(segment, &known, now, left, visit, visitor);
+        if (*left <= pause && *left) {
+            visit_pause(self);
+            now = correlation_now(self);
+            process = NULL;
+            pause = *left - least(*left, VISITED_AT_ONCE);
+        }
     }
+    all = all && !hold->unvisited && *left;
+    hold->unvisited = NULL;
     pthread_mutex_unlock(&self->lock);
-    all = all && !segment && *left;
     return (self->top || lanes_visit(self, left, visit, visitor)) && all;
 }

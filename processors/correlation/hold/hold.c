@@ -69,6 +69,8 @@ void hold_replace(struct hold *hold, struct segment *old, struct segment *segmen
     *(old->process_newer ? &old->process_newer->process_older : &process->newest) = segment;
     if (hold->unpacked == old)
         hold->unpacked = segment;
+    if (hold->unvisited == old)
+        hold->unvisited = segment;
     hold->bytes += segment->charged - old->charged;
     leave_order(old);
 }
@@ -84,6 +86,8 @@ void hold_remove(struct hold *hold, struct segment *segment)
         segment->process_older;
     if (hold->unpacked == segment)
         hold->unpacked = segment->newer;
+    if (hold->unvisited == segment)
+        hold->unvisited = segment->older;
     hold->bytes -= segment->charged;
     leave_order(segment);
 }

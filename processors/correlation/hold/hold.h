@@ -17,8 +17,9 @@ struct hold {
     size_t bytes;
     uint64_t spans;
     size_t max_bytes;
-    uint64_t max_spans;       /* 0: no limit besides max_bytes */
-    struct segment *unpacked; /* the oldest that pack.h has not tried yet; NULL: none */
+    uint64_t max_spans;        /* 0: no limit besides max_bytes */
+    struct segment *unpacked;  /* the oldest that pack.h has not tried yet; NULL: none */
+    struct segment *unvisited; /* the next of a visit that lets go of the lock; NULL: none */
 };
 
 /* Appends a segment. False: no memory to index its spans; it was not added. */

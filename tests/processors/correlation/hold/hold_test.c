@@ -1,4 +1,5 @@
 /* Spans in the hold: its limits, how they leave, and the end. */
+#include "processors/correlation/tell.h"
 #include "tests/processors/correlation/rig.h"
 
 #include <pthread.h>
@@ -390,6 +391,58 @@ static void *send_spans(void *ctx)
     return NULL;
 }
 
+enum { VISITED = 9000 };
+
+static void note_visit(void *ctx, const struct watch_held *held)
+{
+    uint8_t *visits = ctx;
+    ck_assert(held->span_id >= 1 && held->span_id <= VISITED);
+    visits[held->span_id]++;
+}
+
+/* In several portions. */
+START_TEST(a_visit_sees_every_span_once)
+{
+    static uint8_t visits[VISITED + 1];
+    struct rig rig;
+    rig_open(&rig, "{}");
+    for (uint64_t id = 1; id <= VISITED; id++)
+        rig_root(&rig, id, 0, S);
+    size_t left = 2 * VISITED;
+    ck_assert(correlation_visit(rig.self, &left, note_visit, visits));
+    ck_assert_uint_eq(left, VISITED);
+    for (uint64_t id = 1; id <= VISITED; id++)
+        ck_assert_uint_eq(visits[id], 1);
+    left = 5000;
+    ck_assert(!correlation_visit(rig.self, &left, note_visit, visits));
+    ck_assert_uint_eq(visits[VISITED], 2);
+    ck_assert_uint_eq(visits[1], 1);
+    rig_close(&rig);
+}
+END_TEST
+
+/* As a portion's end finds it. */
+START_TEST(a_visit_goes_on_where_segments_have_left_or_were_replaced)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    struct hold *hold = &rig_self(&rig)->hold;
+    for (uint64_t id = 1; id <= 2000; id++)
+        rig_root(&rig, id, 0, S);
+    const struct segment *last = hold->oldest;
+    ck_assert_ptr_ne(last, hold->newest);
+    hold->unvisited = hold->newest;
+    for (uint64_t id = 2000; id > last->count; id--)
+        rig_window(&rig, id, 0, 0);
+    ck_assert_ptr_eq(hold->oldest, last);
+    ck_assert_ptr_eq(hold->unvisited, last);
+    for (uint64_t id = 1; hold->oldest; id++)
+        rig_window(&rig, id, 0, 0);
+    ck_assert_ptr_null(hold->unvisited);
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(threads_may_share_it)
 {
     struct rig rig;
@@ -430,4 +483,5 @@ SUITE_MAIN("correlation hold", past_hold_max_spans_the_oldest_leave_as_they_came
            a_child_whose_root_was_seen_and_not_taken_leaves_too,
            spans_that_leave_together_answer_for_all_their_requests,
            inherited_links_carry_no_figures, a_service_with_spans_in_the_hold_is_not_forgotten,
-           a_service_that_was_silent_for_remember_is_waited_for_anew, threads_may_share_it)
+           a_service_that_was_silent_for_remember_is_waited_for_anew, a_visit_sees_every_span_once,
+           a_visit_goes_on_where_segments_have_left_or_were_replaced, threads_may_share_it)
