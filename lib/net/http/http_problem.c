@@ -83,6 +83,22 @@ static void explain_no_http(const struct http_handle *handle, const char *peer)
         peer);
 }
 
+/* As many whole sentences as there is room for, if there are several. */
+static void put_sentences(char *text, size_t size, const char *peer, const char *problem)
+{
+    int length = snprintf(text, size, "TLS with %.60s: %s", peer, problem);
+    char *end = text + strlen(text);
+    if (length >= (int)size)
+        for (char *at = end; at > text && at[-1] != ':'; at--)
+            if (at[-1] == '.' && at[0] == ' ') {
+                end = at;
+                break;
+            }
+    while (end > text && end[-1] == ' ')
+        end--;
+    *end = '\0';
+}
+
 void http_problem_explain(const struct http_handle *handle, const char *url, CURLcode code)
 {
     char peer[128];
@@ -120,7 +136,7 @@ void http_problem_explain(const struct http_handle *handle, const char *url, CUR
     case CURLE_SSL_CONNECT_ERROR:
         handle->reply->failure =
             code == CURLE_SSL_CONNECT_ERROR ? HTTP_FAILURE_TLS : HTTP_FAILURE_CERTIFICATE;
-        snprintf(text, size, "TLS with %.60s: %.120s", peer, problem);
+        put_sentences(text, size, peer, problem);
         break;
     case CURLE_WEIRD_SERVER_REPLY:
         explain_no_http(handle, peer);

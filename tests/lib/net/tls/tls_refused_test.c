@@ -268,6 +268,8 @@ START_TEST(clients_of_both_kinds_say_what_is_wrong_with_the_certificate)
     pki_ca(&other, "other");
     tls_world_renew_server(&world, &other);
     assert_said("The certificate issuer is unknown", false, NULL);
+    assert_said("is unknown. The name in the certificate does not match the expected.", false,
+                "other.example");
     pki_issue_expired(&leaf, &world.ca, "localhost");
     pki_write_key(&leaf, world.paths[WORLD_KEY]);
     pki_write_certificate(&leaf, world.paths[WORLD_CERT]);
