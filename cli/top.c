@@ -31,9 +31,9 @@ static struct taken *take(struct top_client *client)
         return NULL;
     arena_init(&taken->arena, ARENA_MAX);
     struct top_look *look = &taken->look;
-    if ((look->pipelines = top_client_ask(client, "/api/pipelines", &taken->arena)) &&
-        (look->services = top_client_ask(client, "/api/services", &taken->arena)) &&
-        (look->cost = top_client_ask(client, "/api/cost", &taken->arena)))
+    if ((look->pipelines = top_client_ask(client, "/api/pipelines", "components", &taken->arena)) &&
+        (look->services = top_client_ask(client, "/api/services", "services", &taken->arena)) &&
+        (look->cost = top_client_ask(client, "/api/cost", "routes", &taken->arena)))
         return taken;
     arena_release(&taken->arena);
     free(taken);

@@ -167,7 +167,21 @@ static void explain_status(const struct http_reply *reply, const char *url,
                                  : "expected the status extension there");
 }
 
-const struct top_value *top_client_ask(struct top_client *client, const char *path,
+static bool has_member(const struct top_value *value, const char *key)
+{
+    const struct top_value *each = value ? value->first : NULL;
+    while (each && !(each->key && strcmp(each->key, key) == 0))
+        each = each->next;
+    return each;
+}
+
+static const struct top_value *complain_of_other(const char *url)
+{
+    fprintf(stderr, "spanlink: top: %s: this is no status page of spanlink\n", url);
+    return NULL;
+}
+
+const struct top_value *top_client_ask(struct top_client *client, const char *path, const char *key,
                                        struct arena *arena)
 {
     char url[URL_SIZE];
@@ -180,8 +194,8 @@ const struct top_value *top_client_ask(struct top_client *client, const char *pa
         explain_failure(&reply);
     else if (reply.status != 200)
         explain_status(&reply, url, &client->flags->access, arena);
-    else if (!(value = top_value_read(bytes_view(&reply.body), arena)))
-        complain("not the API of spanlink: ", url);
+    else if (!has_member(value = top_value_read(bytes_view(&reply.body), arena), key))
+        value = complain_of_other(url);
     http_reply_release(&reply);
     return value;
 }

@@ -19,8 +19,9 @@ struct top_client {
 bool top_client_open(struct top_client *client, const struct flags *flags);
 void top_client_close(struct top_client *client);
 
-/* Returns the JSON of a GET, which lives in the arena. NULL: the reason was written to stderr. */
-const struct top_value *top_client_ask(struct top_client *client, const char *path,
+/* Returns the JSON object of a GET, which has that key and lives in the arena. NULL: the reason was
+ * written to stderr. */
+const struct top_value *top_client_ask(struct top_client *client, const char *path, const char *key,
                                        struct arena *arena);
 
 #endif

@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { LINE_SIZE = 1024, NAME_WIDTH = 26, BAR_WIDTH = 20, SECTION_LEAST = 3, LONG_WAIT_S = 10 };
+enum {
+    LINE_SIZE = 1024,
+    PROBLEM_SIZE = 4096,
+    NAME_WIDTH = 26,
+    BAR_WIDTH = 20,
+    SECTION_LEAST = 3,
+    LONG_WAIT_S = 10
+};
 
 struct drawing {
     const struct top_look *now, *before;
@@ -44,6 +51,40 @@ static void put_line(struct drawing *drawing, bool heading, const char *format, 
     bool bold = heading && drawing->screen->styled;
     bytes_printf(drawing->out, "%s%.*s%s\n", bold ? "\033[1m" : "",
                  (int)fitting(line, drawing->screen->columns), line, bold ? "\033[0m" : "");
+}
+
+/* Bytes of the line that a text begins with: up to the last space before the edge, or all of it. */
+static size_t folded(const char *text, unsigned columns)
+{
+    size_t size = fitting(text, columns), at = size;
+    if (!text[size])
+        return size;
+    while (at > 0 && text[at] != ' ')
+        at--;
+    return at > size / 2 ? at : size;
+}
+
+static void put_problem(struct drawing *drawing, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A problem is never cut: on a screen its line is folded, else it is as long as it is. */
+static void put_problem(struct drawing *drawing, const char *format, ...)
+{
+    char text[PROBLEM_SIZE], *at = text;
+    unsigned columns = drawing->screen->rows ? drawing->screen->columns : PROBLEM_SIZE;
+    const char *bold = drawing->screen->styled ? "\033[1m" : "", *plain = *bold ? "\033[0m" : "";
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (const char *indent = ""; *at && drawing->left > 0; indent = "  ") {
+        unsigned taken = (unsigned)strlen(indent);
+        size_t size = folded(at, columns > taken + 1 ? columns - taken : 1);
+        bytes_printf(drawing->out, "%s%s%.*s%s\n", bold, indent, (int)size, at, plain);
+        drawing->left--;
+        at += size;
+        at += *at == ' ';
+    }
 }
 
 /* A name in a column of its own width. */
@@ -122,15 +163,15 @@ static void put_delivery(struct drawing *drawing, const struct top_value *compon
     if (oldest > LONG_WAIT_S * second)
         snprintf(wait, sizeof wait, ", oldest waits %.0f s", oldest / second);
     if (number_of(delivery, "failing_since_unix_nano") > 0)
-        put_line(drawing, true, "! %s: failing since %s, %s%s: %s", id,
-                 clock_of(delivery, "failing_since_unix_nano", at),
-                 number_of(delivery, "drops") > 0 ? "dropping" : "waiting", wait,
-                 top_value_get(delivery, "error")->text);
+        put_problem(drawing, "! %s: failing since %s, %s%s: %s", id,
+                    clock_of(delivery, "failing_since_unix_nano", at),
+                    number_of(delivery, "drops") > 0 ? "dropping" : "waiting", wait,
+                    top_value_get(delivery, "error")->text);
     else if (slow > 0)
-        put_line(drawing, true, "! %s: slow: a request took %.1f s%s", id, slow / second, wait);
+        put_problem(drawing, "! %s: slow: a request took %.1f s%s", id, slow / second, wait);
     else if (*wait)
-        put_line(drawing, true, "! %s: slow: the oldest request has waited %.0f s", id,
-                 oldest / second);
+        put_problem(drawing, "! %s: slow: the oldest request has waited %.0f s", id,
+                    oldest / second);
 }
 
 static void put_problems(struct drawing *drawing)
@@ -141,13 +182,13 @@ static void put_problems(struct drawing *drawing)
     const char *trouble = top_value_get(now, "trouble")->text;
     char at[16];
     if (*trouble)
-        put_line(drawing, true, "! %s", trouble);
+        put_problem(drawing, "! %s", trouble);
     for (; each; each = each->next)
         put_delivery(drawing, each);
     if (refused->first)
-        put_line(drawing, true,
-                 "! the configuration of %s was refused, the one before it stays in force: %s",
-                 clock_of(refused, "at_unix_nano", at), top_value_get(refused, "error")->text);
+        put_problem(drawing,
+                    "! the configuration of %s was refused, the one before it stays in force: %s",
+                    clock_of(refused, "at_unix_nano", at), top_value_get(refused, "error")->text);
 }
 
 /* ---- pipelines ---- */

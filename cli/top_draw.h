@@ -15,8 +15,8 @@ struct top_screen {
     bool styled;            /* headings are bold */
 };
 
-/* Writes whole lines, each cut to the screen. before: an earlier look, for rates; its members are
- * NULL where there was none, and totals are shown. */
+/* Writes whole lines, each cut to the screen; problems are folded. before: an earlier look, for
+ * rates; its members are NULL where there was none, and totals are shown. */
 void top_draw(const struct top_look *now, const struct top_look *before,
               const struct top_screen *screen, struct bytes *out);
 

@@ -488,3 +488,36 @@ def test_a_journal_that_cannot_be_written_is_told_since_when(tmp_path):
     assert harness.wait_for(lambda: sidecar.state()["trouble"] is None, 30)
     assert "journal: can be written again, after 3 requests refused since " in sidecar.log.read_text()
     sidecar.stop()
+
+
+@pytest.mark.parametrize("answer", [b"null", b"[]", b'"x"', b"{}", b'{"components": 1'])
+def test_top_says_that_another_server_is_no_status_page(answer):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    at = f"127.0.0.1:{server.server_address[1]}"
+    ended = subprocess.run([harness.SPANLINK, "top", "--once", "--endpoint", at], text=True,
+                           capture_output=True, timeout=30)
+    server.shutdown()
+    assert ended.returncode != 0 and ended.stdout == ""
+    assert ended.stderr.endswith("/api/pipelines: this is no status page of spanlink\n")
+
+
+def test_top_shows_all_that_is_wrong_with_a_configuration(sidecar):
+    words = [f"exporters.otlp_http.unknown_key_number_{i}" for i in range(6)]
+    sidecar.config.write_text(sidecar.config.read_text().replace(
+        "    retry_on_failure", "".join(f"    {word.split('.')[-1]}: 1\n" for word in words) +
+        "    retry_on_failure"))
+    sidecar.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: sidecar.state()["refused_reload"], 20)
+    line = next(line for line in sidecar.top() if line.startswith("! the configuration of "))
+    assert all(word in line for word in words), line
