@@ -60,6 +60,7 @@ struct admission {
     pthread_mutex_t lock;
     struct pressure pressure;
     struct counters counters[ADMISSION_TRANSPORTS];
+    _Atomic uint64_t last_refusal[CAUSE_COUNT]; /* as admission_last_refusal */
     struct notice notices[CAUSE_COUNT][NOTICES];
 };
 
@@ -334,6 +335,8 @@ void admission_refuse(struct admission *admission, const struct refusal *refusal
         admission_add(&counters->items[COUNTED_SAMPLES][cause], refusal->samples);
     if (refusal->why->verdict != VERDICT_OK)
         admission_add(&counters->requests[refusal->signal][cause], 1);
+    atomic_store_explicit(&admission->last_refusal[cause], clock_wall(admission->clock),
+                          memory_order_relaxed);
     note_refused(admission, refusal->why);
     if (cause != CAUSE_SHUTDOWN && refusal->transport != ADMISSION_PULL)
         log_or_store(admission, refusal);
@@ -355,6 +358,11 @@ uint64_t admission_requests(const struct admission *admission, enum admission_tr
                             int signal, enum cause cause)
 {
     return admission_get(&admission->counters[transport].requests[signal][cause]);
+}
+
+uint64_t admission_last_refusal(const struct admission *admission, enum cause cause)
+{
+    return admission_get(&admission->last_refusal[cause]);
 }
 
 /* ---- human-readable output ---- */

@@ -111,6 +111,14 @@ void meter_drop(struct meter *meter, enum cause cause, int signal, uint64_t n)
 {
     meter_add(meter, METER_DROPPED, signal, n);
     atomic_fetch_add_explicit(&meter->dropped_by_cause[cause][signal], n, memory_order_relaxed);
+    if (n)
+        atomic_store_explicit(&meter->last_drop[cause], clock_wall(&clock_system),
+                              memory_order_relaxed);
+}
+
+uint64_t meter_last_drop(const struct meter *meter, enum cause cause)
+{
+    return atomic_load_explicit(&meter->last_drop[cause], memory_order_relaxed);
 }
 
 void meter_pass_refusal(struct meter *meter, enum cause cause, int signal, uint64_t n)

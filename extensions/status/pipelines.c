@@ -1,6 +1,8 @@
 /* GET /api/pipelines: pipelines and components with the counters of the metrics page. */
 #include "extensions/status/refusing.h"
 #include "extensions/status/status.h"
+#include "pipeline/life/rows.h"
+#include "pipeline/meter.h"
 
 #include <stdio.h>
 
@@ -145,7 +147,32 @@ struct cause_sum {
     double count;
 };
 
-/* [{cause, item, count}] of a metric whose points are requests, or items of the counter. */
+/* The cause of a metric's label, which has underscores for spaces; CAUSE_COUNT: none. */
+static enum cause cause_of(struct view label)
+{
+    int cause = 0;
+    for (; cause < CAUSE_COUNT; cause++) {
+        const char *name = cause_name((enum cause)cause);
+        size_t at = 0;
+        while (at < label.size && name[at] &&
+               label.data[at] == (name[at] == ' ' ? '_' : (uint8_t)name[at]))
+            at++;
+        if (at == label.size && !name[at])
+            break;
+    }
+    return (enum cause)cause;
+}
+
+static uint64_t last_of(const struct runtime_row *row, struct view label, bool requests)
+{
+    enum cause cause = cause_of(label);
+    if (cause == CAUSE_COUNT)
+        return 0;
+    return requests ? runtime_row_last_refusal(row, cause) : runtime_row_last_drop(row, cause);
+}
+
+/* [{cause, item, count, last_unix_nano}] of a metric whose points are requests, or items of the
+ * counter. */
 static void put_causes(const struct figures *figures, const struct runtime_row *row,
                        const char *key, const struct counter *metric, bool requests,
                        struct json *json)
@@ -173,6 +200,7 @@ static void put_causes(const struct figures *figures, const struct runtime_row *
         json_text(json, "cause", sums[i].cause);
         json_word(json, "item", sums[i].item ? sums[i].item : "requests");
         json_double(json, "count", sums[i].count);
+        json_time_or_null(json, "last_unix_nano", last_of(row, sums[i].cause, requests));
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -227,7 +255,7 @@ static void put_place(void *ctx, const struct place *place)
     json_close(json, '}');
 }
 
-static void put_component(const struct figures *figures, const struct env *env,
+static void put_component(const struct figures *figures, const struct env *env, struct view failing,
                           const struct runtime_row *row, struct json *json)
 {
     char doc[256];
@@ -246,7 +274,7 @@ static void put_component(const struct figures *figures, const struct env *env,
     json_close(json, '}');
     put_queue(figures, row, json);
     put_delivery(row, json);
-    refusing_put(row, env->budget, json);
+    refusing_put(row, env->budget, failing, json);
     put_causes(figures, row, "refusals", &refused_requests, true, json);
     put_causes(figures, row, "drops", &counters[COUNTERS - 1], false, json);
     json_close(json, '}');
@@ -257,6 +285,7 @@ static void put_component(const struct figures *figures, const struct env *env,
 struct rows {
     const struct figures *figures;
     const struct env *env;
+    struct view failing; /* of refusing_find_failing */
     struct json *json;
     bool pipelines; /* write pipelines, not components */
 };
@@ -291,7 +320,7 @@ static void visit_row(void *ctx, const struct runtime_row *row)
     if (rows->pipelines && !row->kind)
         put_pipeline(row, rows->json);
     else if (!rows->pipelines && row->kind)
-        put_component(rows->figures, rows->env, row, rows->json);
+        put_component(rows->figures, rows->env, rows->failing, row, rows->json);
 }
 
 static double at_least_zero(double value)
@@ -337,13 +366,13 @@ static void put_journal(const struct figures *figures, struct json *json)
 }
 
 /* Why requests cannot be accepted, and why the last configuration was refused; null: neither. */
-static void put_troubles(const struct env *env, struct json *json)
+static void put_troubles(const struct env *env, struct view failing, struct json *json)
 {
     struct runtime *runtime = env->runtime;
     struct bytes text;
     bytes_init(&text, 4096, NULL);
     (void)runtime_trouble(runtime, &text);
-    refusing_tell(runtime, env->budget, &text);
+    refusing_tell(runtime, env->budget, failing, &text);
     if (text.size)
         json_text(json, "trouble", bytes_view(&text));
     else
@@ -367,11 +396,14 @@ static void write_pipelines(void *ctx, struct json *json)
     metrics_init(&figures.metrics, METRIC_NORMAL);
     runtime_figures(self->env->runtime, &figures.metrics);
     figures.points = metrics_sorted(&figures.metrics, &figures.count);
-    struct rows rows = {&figures, self->env, json, true};
+    struct bytes failing;
+    bytes_init(&failing, 1024, NULL);
+    refusing_find_failing(self->env->runtime, &failing);
+    struct rows rows = {&figures, self->env, bytes_view(&failing), json, true};
     json_open(json, NULL, '{');
     put_process(&figures, json);
     put_journal(&figures, json);
-    put_troubles(self->env, json);
+    put_troubles(self->env, rows.failing, json);
     json_open(json, "pipelines", '[');
     runtime_rows(self->env->runtime, visit_row, &rows);
     json_close(json, ']');
@@ -382,6 +414,7 @@ static void write_pipelines(void *ctx, struct json *json)
     json_close(json, '}');
     json->failed |= figures.metrics.failed;
     metrics_release(&figures.metrics);
+    bytes_release(&failing);
 }
 
 void pipelines_answer(struct status *self, struct http_request *request)

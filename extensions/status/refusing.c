@@ -5,8 +5,11 @@
 
 #include <inttypes.h>
 
+#define LONG_WAIT_NS (10 * NS_PER_S)
+
 struct sentences {
     const struct budget *budget;
+    struct view failing;
     struct bytes *out;
 };
 
@@ -15,17 +18,38 @@ static double mib(size_t bytes)
     return (double)bytes / (1 << 20);
 }
 
+/* failing: exporters whose backends fail or are slow, so that what waits for them takes memory. */
 static void put_cause(const struct admission_pressure *pressure, const struct budget *budget,
-                      struct bytes *out)
+                      struct view failing, struct bytes *out)
 {
-    if (pressure->cause == CAUSE_MEMORY)
-        bytes_printf(out,
-                     "memory (limit %.1f MiB: %.1f MiB in use and %.1f MiB beyond it, new requests "
-                     "are refused above %.1f MiB); raise limit_mib of memory_limiter",
-                     mib(budget->limit), mib(budget_used(budget)), mib(budget->beyond),
-                     mib(budget_threshold(budget)));
-    else
+    if (pressure->cause != CAUSE_MEMORY) {
         bytes_printf(out, "%s: %s", cause_name(pressure->cause), pressure->text);
+        return;
+    }
+    if (failing.size)
+        bytes_printf(out, "%.*s cannot deliver in time, and what waits for it takes ",
+                     VIEW_ARG(failing));
+    bytes_printf(out,
+                 "memory (limit %.1f MiB: %.1f MiB in use and %.1f MiB beyond it, new requests "
+                 "are refused above %.1f MiB)%s",
+                 mib(budget->limit), mib(budget_used(budget)), mib(budget->beyond),
+                 mib(budget_threshold(budget)),
+                 failing.size ? "" : "; raise limit_mib of memory_limiter");
+}
+
+static void add_failing(void *ctx, const struct runtime_row *row)
+{
+    struct bytes *out = ctx;
+    struct runtime_delivery state;
+    if (!row->kind || !runtime_row_delivery(row, &state))
+        return;
+    if (state.failing_since || state.slow_ns || state.oldest_ns > LONG_WAIT_NS)
+        bytes_printf(out, "%s%s", out->size ? " and " : "", row->name);
+}
+
+void refusing_find_failing(struct runtime *runtime, struct bytes *out)
+{
+    runtime_rows(runtime, add_failing, out);
 }
 
 static void tell_row(void *ctx, const struct runtime_row *row)
@@ -38,16 +62,18 @@ static void tell_row(void *ctx, const struct runtime_row *row)
         return;
     bytes_printf(out, "%s%s: refusing requests since %s (%" PRIu64 "): ", out->size ? "; " : "",
                  row->name, clock_text(pressure.since, at), pressure.requests);
-    put_cause(&pressure, sentences->budget, out);
+    put_cause(&pressure, sentences->budget, sentences->failing, out);
 }
 
-void refusing_tell(struct runtime *runtime, const struct budget *budget, struct bytes *out)
+void refusing_tell(struct runtime *runtime, const struct budget *budget, struct view failing,
+                   struct bytes *out)
 {
-    struct sentences sentences = {budget, out};
+    struct sentences sentences = {budget, failing, out};
     runtime_rows(runtime, tell_row, &sentences);
 }
 
-void refusing_put(const struct runtime_row *row, const struct budget *budget, struct json *json)
+void refusing_put(const struct runtime_row *row, const struct budget *budget, struct view failing,
+                  struct json *json)
 {
     struct admission_pressure pressure;
     struct bytes text;
@@ -56,7 +82,7 @@ void refusing_put(const struct runtime_row *row, const struct budget *budget, st
         return;
     }
     bytes_init(&text, 1024, NULL);
-    put_cause(&pressure, budget, &text);
+    put_cause(&pressure, budget, failing, &text);
     json_open(json, "refusing", '{');
     json_time(json, "failing_since_unix_nano", pressure.since);
     json_number(json, "requests", pressure.requests);

@@ -6,10 +6,16 @@
 #include "lib/base/budget.h"
 #include "pipeline/life/runtime.h"
 
-/* Appends a sentence for each of them, "; " between and before them if there is text already. */
-void refusing_tell(struct runtime *runtime, const struct budget *budget, struct bytes *out);
+/* Appends the ids of exporters whose backends fail or are slow, " and " between them. */
+void refusing_find_failing(struct runtime *runtime, struct bytes *out);
+
+/* Appends a sentence for each of the receivers, "; " between and before them if there is text
+ * already. failing: of refusing_find_failing. */
+void refusing_tell(struct runtime *runtime, const struct budget *budget, struct view failing,
+                   struct bytes *out);
 
 /* Writes the member "refusing" of a row; null if it is not such a receiver. */
-void refusing_put(const struct runtime_row *row, const struct budget *budget, struct json *json);
+void refusing_put(const struct runtime_row *row, const struct budget *budget, struct view failing,
+                  struct json *json);
 
 #endif

@@ -65,6 +65,17 @@ bool runtime_row_pressure(const struct runtime_row *row, struct admission_pressu
     return admission && out->since;
 }
 
+uint64_t runtime_row_last_refusal(const struct runtime_row *row, enum cause cause)
+{
+    const struct admission *admission = row->instance ? row->instance->meter->admission : NULL;
+    return admission ? admission_last_refusal(admission, cause) : 0;
+}
+
+uint64_t runtime_row_last_drop(const struct runtime_row *row, enum cause cause)
+{
+    return row->instance ? meter_last_drop(row->instance->meter, cause) : 0;
+}
+
 void runtime_rows(struct runtime *runtime, runtime_visit_fn *visit, void *ctx)
 {
     enum { TEXT_MAX = 1 << 16 };

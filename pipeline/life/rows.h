@@ -8,4 +8,9 @@
 /* Whether the row is a receiver that refuses requests for want of memory or of room in a queue. */
 bool runtime_row_pressure(const struct runtime_row *row, struct admission_pressure *out);
 
+/* When the row last refused a request for a cause, and last lost what it had accepted; wall, ns; 0:
+ * never. */
+uint64_t runtime_row_last_refusal(const struct runtime_row *row, enum cause cause);
+uint64_t runtime_row_last_drop(const struct runtime_row *row, enum cause cause);
+
 #endif

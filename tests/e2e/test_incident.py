@@ -180,15 +180,19 @@ def test_a_backend_that_fails_is_shown_until_it_takes_data_again(sidecar):
 
 def test_what_a_backend_refuses_is_lost_once(sidecar):
     sidecar.backend.status = 400
+    began = time.time_ns()
     assert sidecar.send(20) == 200
     dropped = harness.wait_for(lambda: sidecar.exporter()["counters"].get("dropped", {}).get(
         "spans", 0) == 20 and sidecar.exporter(), 20)
     assert [(d["cause"], d["item"], d["count"]) for d in dropped["drops"]] == [
         ("invalid", "spans", 20)]
+    assert began <= int(dropped["drops"][0]["last_unix_nano"]) <= time.time_ns()
     assert sidecar.row("otlp_http", "exporter") == [0, 20]
     assert sidecar.row("otlp", "receiver") == [0, 0]
     assert sidecar.send_raw(b"\xff\xff\xff") == 400
     assert sidecar.row("otlp", "receiver") == [1, 0]
+    [refused] = receiver(sidecar)["refusals"]
+    assert began <= int(refused["last_unix_nano"]) <= time.time_ns()
 
 
 def test_a_configuration_that_was_refused_is_shown_and_counted(sidecar):
@@ -254,8 +258,12 @@ def test_names_that_are_not_utf8_do_not_break_the_metrics_page(sidecar):
         assert "caf\ufffd" in str(sidecar.get(path).content.decode())
 
 
+def receiver(sidecar):
+    return next(c for c in sidecar.state()["components"] if c["id"] == "otlp")
+
+
 def refusals(sidecar):
-    return next(c for c in sidecar.state()["components"] if c["id"] == "otlp")["refusing"]
+    return receiver(sidecar)["refusing"]
 
 
 def test_requests_refused_for_memory_are_told_until_they_are_accepted_again(sidecar):
@@ -266,7 +274,9 @@ def test_requests_refused_for_memory_are_told_until_they_are_accepted_again(side
         (os.urandom(16).hex(), os.urandom(8).hex(), 1, 2, True) for _ in range(2000)])
     assert harness.wait_for(lambda: sidecar.send_raw(large) == 503, 30, 0)
     state, told = sidecar.state(), refusals(sidecar)
-    assert told["error"].startswith("memory (limit 24.0 MiB: "), told
+    assert told["error"].startswith(
+        "otlp_http cannot deliver in time, and what waits for it takes memory (limit 24.0 MiB: "), told
+    assert "limit_mib" not in told["error"]
     assert began <= int(told["failing_since_unix_nano"]) <= time.time_ns() and told["requests"] > 0
     assert "otlp: refusing requests since " in state["trouble"], state["trouble"]
     budget = state["budget"]
