@@ -103,7 +103,8 @@ static void end_incident(struct loss_log *log)
     if (!incident_close(&log->incident, clock_mono(log->clock)))
         return;
     tell_over(log);
-    log->waits = log->unwell = false;
+    log->waits = false;
+    log->unwell = false;
 }
 
 /* The same of a retry for which this process was the cause. */
@@ -113,7 +114,8 @@ static void end_wait(struct loss_log *log)
     if (log->incident.open || !log->waits)
         return;
     log_of(&source, LOG_INFO, "delivering again");
-    log->waits = log->unwell = false;
+    log->waits = false;
+    log->unwell = false;
 }
 
 static void begin_incident(struct loss_log *log)
@@ -234,7 +236,8 @@ void loss_log_retry(struct loss_log *log, const struct outcome *why, uint64_t wa
                (double)wait_ns / (double)NS_PER_S, *why->text ? why->text : cause_name(why->cause));
         log->next_retry_ns = now + RETRY_QUIET_NS;
     }
-    log->waits = log->unwell = true;
+    log->waits = true;
+    log->unwell = true;
     pthread_mutex_unlock(&log->lock);
 }
 
@@ -329,7 +332,8 @@ void loss_log_inherit(struct loss_log *log, struct loss_log *from)
     log->next_retry_ns = from->next_retry_ns;
     log->unwell = from->unwell;
     memcpy(log->error, from->error, sizeof log->error);
-    from->incident.open = from->unwell = false; /* this one tells how it ends */
+    from->incident.open = false; /* this one tells how it ends */
+    from->unwell = false;
     pthread_mutex_unlock(&log->lock);
     pthread_mutex_unlock(&from->lock);
 }
