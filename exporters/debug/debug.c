@@ -101,10 +101,13 @@ static uint64_t debug_tick(void *instance, uint64_t now)
     return next;
 }
 
-/* A hash of a profile and of the labels it came with. */
+/* A hash of a profile, and of the labels and times it came with. */
 static uint64_t profile_hash(const struct batch *batch)
 {
     uint64_t hash = view_hash(buffer_view(batch->payload));
+    if (batch->profile)
+        hash = (hash ^ batch->profile->from_ns) * UINT64_C(0x9e3779b97f4a7c15) ^
+               batch->profile->until_ns;
     for (size_t i = 0; batch->series && i < batch->series->count; i++) {
         hash = hash * UINT64_C(0x9e3779b97f4a7c15) ^ view_hash(batch->series->labels[i].name);
         hash = hash * UINT64_C(0x9e3779b97f4a7c15) ^ view_hash(batch->series->labels[i].value);

@@ -59,9 +59,11 @@ static void add_sample(struct span_profiles *profiles, const struct pprof_stacks
     span_profiles_count(profiles, &stack);
 }
 
-/* Hashes of the CPU times of a request's profiles; a ring. */
+/* The CPU times of a request's profiles, by their type; a ring. */
 struct times_seen {
-    uint64_t hashes[256];
+    struct {
+        uint64_t hash, type;
+    } of[256];
     size_t count; /* ever */
 };
 
@@ -71,32 +73,54 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 32;
 }
 
-/* An OTLP request may contain a profiler's CPU times twice: as sample counts, which the server's
- * rules convert to times, and as times. As in correlation, a profile repeats another if its window
- * and the CPU times of its spans are the same. */
-static bool repeats_times(struct times_seen *seen, const struct pprof *pprof,
-                          const struct columns *columns)
+/* A hash of who was profiled: the labels but for the name, which differs by type. */
+static uint64_t series_hash(const struct series *series)
 {
-    uint64_t hash = mix(view_hash(columns->service), (uint64_t)pprof->time_nanos), id;
+    uint64_t hash = 0;
+    for (size_t i = 0; i < series->count; i++)
+        if (!view_eq(series->labels[i].name, VIEW("__name__")))
+            hash = mix(mix(hash, view_hash(series->labels[i].name)),
+                       view_hash(series->labels[i].value));
+    return hash;
+}
+
+static uint64_t times_hash(const struct series *series, const struct pprof *pprof,
+                           const struct columns *columns)
+{
+    uint64_t hash = mix(series_hash(series), (uint64_t)pprof->time_nanos), id;
     hash = mix(mix(hash, (uint64_t)pprof->duration_nanos), pprof->sample_count);
     struct proto_scan scan = pprof_samples(pprof);
     struct pprof_sample sample;
-    if (columns->cpu < 0)
-        return false;
     while (pprof_next_sample(pprof, &scan, &sample))
         if (sample.span_id.data && span_id_parse(sample.span_id, &id))
             hash = mix(mix(hash, id), time_at(&sample, columns->cpu, columns->cpu_unit));
-    size_t most = sizeof seen->hashes / sizeof *seen->hashes;
-    for (size_t i = 0; i < seen->count && i < most; i++)
-        if (seen->hashes[i] == hash)
-            return true;
-    seen->hashes[seen->count++ % most] = hash;
-    return false;
+    return hash;
 }
 
-/* seen: of the request that it is of; NULL: none. */
+/* An OTLP request may contain a profiler's CPU times twice: as sample counts, which the server's
+ * rules convert to times, and as times. As in correlation, a profile repeats one of another type if
+ * its window and the CPU times of its spans are the same; threads may have equal ones of a type. */
+static bool repeats_times(struct times_seen *seen, const struct series *series,
+                          const struct pprof *pprof, const struct columns *columns)
+{
+    const size_t most = sizeof seen->of / sizeof *seen->of;
+    size_t own = 0, others = 0;
+    if (columns->cpu < 0)
+        return false;
+    uint64_t hash = times_hash(series, pprof, columns);
+    uint64_t type = view_hash(series_get(series, VIEW("__name__")));
+    for (size_t i = 0; i < seen->count && i < most; i++) {
+        own += seen->of[i].hash == hash && seen->of[i].type == type;
+        others += seen->of[i].hash == hash && seen->of[i].type != type;
+    }
+    seen->of[seen->count % most].hash = hash;
+    seen->of[seen->count++ % most].type = type;
+    return others > own;
+}
+
+/* seen, series: of the OTLP request that it is of; NULL: of none. */
 static void samples_add_pprof(struct span_profiles *profiles, struct view service, struct view raw,
-                              struct times_seen *seen)
+                              struct times_seen *seen, const struct series *series)
 {
     struct arena arena;
     struct pprof pprof;
@@ -109,7 +133,7 @@ static void samples_add_pprof(struct span_profiles *profiles, struct view servic
         columns.cpu = pprof_time_column(&pprof, VIEW("cpu"), &columns.cpu_unit);
         columns.wall = pprof_time_column(&pprof, VIEW("wall"), &columns.wall_unit);
         struct proto_scan scan = pprof_samples(&pprof);
-        bool repeats = seen && repeats_times(seen, &pprof, &columns);
+        bool repeats = seen && repeats_times(seen, series, &pprof, &columns);
         while (!repeats && pprof_next_sample(&pprof, &scan, &sample))
             add_sample(profiles, &stacks, &columns, &sample);
     }
@@ -118,7 +142,7 @@ static void samples_add_pprof(struct span_profiles *profiles, struct view servic
 
 void span_profiles_add(struct span_profiles *profiles, struct view service, struct view raw)
 {
-    samples_add_pprof(profiles, service, raw, NULL);
+    samples_add_pprof(profiles, service, raw, NULL, NULL);
 }
 
 /* ---- OTLP ---- */
@@ -138,7 +162,7 @@ void span_profiles_add_otlp(struct span_profiles *profiles, struct view request)
     while (good) {
         if (profiles_to_pprof_next(&conversion, &part, &pprof, &reason)) {
             samples_add_pprof(profiles, series_get(part.series, VIEW("service_name")),
-                              bytes_view(&pprof), &seen);
+                              bytes_view(&pprof), &seen, part.series);
             series_unref(part.series);
         } else if (!reason) {
             break;
