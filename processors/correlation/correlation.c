@@ -16,7 +16,10 @@
 #define MIB          ((size_t)1 << 20)
 #define TICK_AT_MOST (100 * NS_PER_MS)
 
-enum { MAX_SERVICES = 10000 };
+/* Uploads of the last quarter of an hour are known again, about 50,000 of them: the Collector
+ * retries for five minutes. */
+#define UPLOADS_MAX MIB
+enum { MAX_SERVICES = 10000, RETRIED_FOR_S = 900 };
 
 static const char *const link_words[] = {"confirmed", "local_root", "all", NULL};
 static const char *const candidates_words[] = {"auto", "local_root", "all", NULL};
@@ -146,6 +149,7 @@ static void init_tables(struct correlation *self)
         seed = self->started;
     span_index_init(&self->index, index, config->annotate, remember, seed, budget);
     id_table_init(&self->ancestry, index, true, remember, ~seed, budget);
+    id_table_init(&self->uploads, UPLOADS_MAX, false, RETRIED_FOR_S, seed * 7, budget);
     services_init(&self->services, MAX_SERVICES, config->remember, budget);
     self->services.let_go = waiting_give_up;
     self->services.ctx = self;
@@ -287,6 +291,7 @@ void correlation_release(struct correlation *self)
     services_release(&self->services);
     id_table_release(&self->index.table);
     id_table_release(&self->ancestry);
+    id_table_release(&self->uploads);
     interner_release(&self->interner);
     pthread_mutex_destroy(&self->lock);
     self->open = false;

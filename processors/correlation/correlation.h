@@ -61,6 +61,7 @@ struct correlation {
     pthread_mutex_t lock; /* guards all members below */
     struct span_index index;
     struct id_table ancestry; /* children: inherit */
+    struct id_table uploads;  /* by content, for as long as they may be retried */
     struct services services;
     struct hold hold;
     struct heap due; /* processes with waiting spans, by when they are decided next */

@@ -176,10 +176,26 @@ static void note_confirming(struct noting *noting)
         evidence_note_capped(context->service);
 }
 
+/* Whether the same upload came before, as far as that is remembered. */
+static bool came_before(const struct noting *noting)
+{
+    struct id_table *uploads = &noting->context.self->uploads;
+    const struct window *window = &noting->upload->window;
+    uint64_t key = window->content ^ service_scope(noting->context.service);
+    if (!window->content)
+        return false;
+    if (id_table_find(uploads, key, noting->context.second))
+        return true;
+    id_table_put(uploads, key, noting->context.second);
+    return false;
+}
+
 static void note_read(struct noting *noting)
 {
     const struct upload *upload = noting->upload;
     struct service *service = noting->context.service;
+    if (came_before(noting))
+        return;
     service->from_go |= upload->from_go;
     service->unsymbolized |= upload->unsymbolized;
     if (is_confirming(&noting->context, upload->window.kind)) {

@@ -13,6 +13,8 @@
 #define LONGEST_WINDOW (3600 * NS_PER_S)
 #define LATEST_END     (600 * NS_PER_S) /* after now, or after its start if its clock is ahead */
 
+enum { DICTIONARY = 2, LATEST = 32 };
+
 static const struct view cpu = {(const uint8_t *)"cpu", 3};
 static const struct view samples = {(const uint8_t *)"samples", 7};
 
@@ -51,19 +53,30 @@ void upload_set_window(struct window *window, const struct stated *stated, uint6
         window->start = window->end > window->length ? window->end - window->length : 1;
 }
 
-static uint64_t uploads_mix(uint64_t hash, uint64_t word)
+uint64_t upload_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ hash >> 32;
 }
 
-uint64_t upload_content(const struct upload *upload, const struct stated *stated, size_t count)
+static uint64_t digest(struct view bytes)
 {
-    uint64_t hash = uploads_mix(uploads_mix(count, stated->time), stated->duration);
-    hash = uploads_mix(uploads_mix(hash, stated->from), stated->until);
-    for (size_t i = 0; i < upload->count; i++)
-        hash = uploads_mix(uploads_mix(hash, upload->ids[i].id), upload->ids[i].cpu_ns);
-    return hash;
+    uint64_t hash = bytes.size, word = 0;
+    for (; bytes.size >= sizeof word; bytes.data += sizeof word, bytes.size -= sizeof word) {
+        memcpy(&word, bytes.data, sizeof word);
+        hash = upload_mix(hash, word);
+    }
+    word = 0;
+    if (bytes.size)
+        memcpy(&word, bytes.data, bytes.size);
+    return upload_mix(hash, word);
+}
+
+uint64_t upload_content(const struct upload *upload, const struct stated *stated, struct view bytes)
+{
+    uint64_t hash = upload_mix(upload_mix(upload->window.kind, stated->time), stated->duration);
+    hash = upload_mix(upload_mix(hash, stated->from), stated->until);
+    return upload_mix(upload_mix(hash, upload->window.labels), digest(bytes));
 }
 
 bool upload_make_rows(struct upload *upload, size_t count, bool wall, struct arena *arena)
@@ -92,8 +105,8 @@ static uint64_t labels_of(const struct series *series)
 {
     uint64_t hash = 0;
     for (size_t i = 0; series && i < series->count; i++) {
-        hash = uploads_mix(hash, process_hash(series->labels[i].name));
-        hash = uploads_mix(hash, process_hash(series->labels[i].value));
+        hash = upload_mix(hash, process_hash(series->labels[i].name));
+        hash = upload_mix(hash, process_hash(series->labels[i].value));
     }
     return hash;
 }
@@ -301,7 +314,7 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
         !uploads_read_ids(upload, pprof, reading, arena))
         return NULL;
     upload->window.labels = labels_of(series);
-    upload->window.content = upload_content(upload, &stated, pprof->sample_count);
+    upload->window.content = upload_content(upload, &stated, pprof->raw);
     return upload;
 }
 
@@ -421,7 +434,7 @@ static uint64_t resource_hash(struct view entry)
 }
 
 static struct upload *upload_of_otlp(const struct otlp_dictionary *dictionary,
-                                     const struct otlp_walk *walk,
+                                     uint64_t dictionary_digest, const struct otlp_walk *walk,
                                      const struct upload_reading *reading, struct arena *arena)
 {
     struct otlp_profile profile;
@@ -438,7 +451,9 @@ static struct upload *upload_of_otlp(const struct otlp_dictionary *dictionary,
         !read_otlp_ids(upload, dictionary, &profile, reading, arena))
         return NULL;
     upload->window.labels = resource_hash(walk->resource_entry.bytes);
-    upload->window.content = upload_content(upload, &stated, profile.sample_count);
+    upload->type = profile.type;
+    upload->window.content =
+        upload_mix(upload_content(upload, &stated, profile.body), dictionary_digest);
     return upload;
 }
 
@@ -455,22 +470,69 @@ static struct upload *unread_otlp(const struct otlp_walk *walk, const char *reas
     return upload;
 }
 
+static bool has_times(const struct upload *a, const struct upload *b)
+{
+    return (a->times_cpu && b->times_cpu) ||
+           (!a->times_cpu && !b->times_cpu && a->wall_ns && b->wall_ns);
+}
+
+/* Whether they may be one profile in two types, such as sample counts and CPU times. */
+static bool are_twins(const struct upload *a, const struct upload *b)
+{
+    if (a->window.kind != b->window.kind || a->window.labels != b->window.labels ||
+        a->window.start != b->window.start || a->window.end != b->window.end ||
+        a->count != b->count || !a->count || !has_times(a, b) || view_eq(a->type, b->type))
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->ids[i].id != b->ids[i].id || a->ids[i].cpu_ns != b->ids[i].cpu_ns ||
+            (!a->times_cpu && a->wall_ns[i] != b->wall_ns[i]))
+            return false;
+    return true;
+}
+
+/* Whether a profile has one of this type already: threads may have equal times. */
+static bool has_twin(const struct upload *const *latest, size_t count, const struct upload *of,
+                     struct view type)
+{
+    for (size_t i = 0; i < count && i < LATEST; i++)
+        if (latest[i]->window.content == of->window.content && view_eq(latest[i]->type, type))
+            return true;
+    return false;
+}
+
+/* Of twins in a request, which follow one another closely, the later repeats the earlier. */
+static void repeat_twin(const struct upload *const *latest, size_t count, struct upload *upload)
+{
+    for (size_t i = 0; i < count && i < LATEST; i++)
+        if (are_twins(latest[i], upload) && !has_twin(latest, count, latest[i], upload->type)) {
+            upload->window.content = latest[i]->window.content;
+            return;
+        }
+}
+
 bool uploads_of_otlp(struct view request, const struct upload_reading *reading, struct arena *arena,
                      struct upload **uploads)
 {
     struct otlp_dictionary dictionary;
     const char *reason;
     bool readable = otlp_dictionary_open(&dictionary, request, arena, &reason);
+    struct proto_field table;
+    bool tabled = proto_find(request, DICTIONARY, WIRE_LEN, &table);
+    uint64_t table_digest = tabled ? digest(table.bytes) : 0;
+    const struct upload *latest[LATEST];
+    size_t count = 0;
     struct otlp_walk walk;
     otlp_walk_begin(&walk, SIGNAL_PROFILES, request);
     enum otlp_step step = otlp_walk_next(&walk);
     for (; step != OTLP_END; step = otlp_walk_next(&walk)) {
         if (step != OTLP_ITEM)
             continue;
-        *uploads = readable ? upload_of_otlp(&dictionary, &walk, reading, arena)
+        *uploads = readable ? upload_of_otlp(&dictionary, table_digest, &walk, reading, arena)
                             : unread_otlp(&walk, reason, arena);
         if (!*uploads)
             return false;
+        repeat_twin(latest, count, *uploads);
+        latest[count++ % LATEST] = *uploads;
         uploads = &(*uploads)->next;
     }
     return true;
@@ -526,6 +588,8 @@ struct upload *uploads_of_opaque(const struct batch *batch, unsigned kinds, uint
     for (struct upload *each = uploads; each; each = each->next) {
         each->service = service;
         each->window.labels = process_hash(view_of(name));
+        each->window.content =
+            each->unread ? 0 : upload_mix(each->window.content, each->window.labels);
     }
     return uploads;
 }

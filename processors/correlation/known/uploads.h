@@ -20,7 +20,7 @@ struct window {
     uint64_t ahead;  /* by how much, where its clock must be ahead: its time is after its arrival */
     uint64_t length; /* ns; 0: a single moment, or not given */
     uint64_t labels; /* hash of the labels that identify its sender */
-    uint64_t content; /* hash: a repeated upload has the same */
+    uint64_t content; /* digest: a repeated upload has the same */
     bool wrong;       /* it lasts longer, or ends later, than any can: it then has no length */
 };
 
@@ -34,6 +34,7 @@ struct upload {
     bool unsymbolized;  /* samples with ids do not count, since no frame of theirs has symbols */
     bool has_samples;   /* with or without ids */
     struct window window;
+    struct view type; /* of OTLP: its sample type */
     /* Wall; the middle of a pprof's window, and its start. 0: unknown, or its middle is not in the
      * past; of the middle also: it already is its time. */
     uint64_t middle, starts;
@@ -91,8 +92,12 @@ struct stated {
  * may be ahead. */
 void upload_set_window(struct window *window, const struct stated *stated, uint64_t now);
 
-/* Hashes the given times, the samples and their ids: equal for equal uploads. */
-uint64_t upload_content(const struct upload *upload, const struct stated *stated, size_t count);
+/* Digests the kind, the given times, and the bytes: equal for equal uploads. */
+uint64_t upload_content(const struct upload *upload, const struct stated *stated,
+                        struct view bytes);
+
+/* Mixes a word into a hash. */
+uint64_t upload_mix(uint64_t hash, uint64_t word);
 
 /* Makes the rows of `count` samples with an id, which count as soon as they are filled. wall: also
  * those of their wall time. False: no memory. */

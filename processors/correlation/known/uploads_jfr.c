@@ -302,7 +302,7 @@ static struct upload *list_of(const struct recording *recording, const char *que
         upload_set_window(&upload->window, &stated, now);
         upload->has_samples = recording->samples[kind] > 0;
         upload->times_cpu = kind == KIND_PROCESS_CPU && recording->times_cpu;
-        upload->window.content = upload_content(upload, &stated, recording->samples[kind]);
+        upload->window.content = upload_content(upload, &stated, recording->raw[0]);
         upload->next = list;
         list = upload;
     }

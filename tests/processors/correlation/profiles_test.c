@@ -474,6 +474,36 @@ START_TEST(the_same_upload_twice_counts_once)
 }
 END_TEST
 
+/* Parts of one window that a profiler uploads by thread: each of one sample of the span. */
+START_TEST(parts_of_a_window_count_whatever_their_sums)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    struct rig rig;
+    rig_open(&rig, "{annotate: true}");
+    rig_advance(&rig, 10 * S);
+    for (int i = 0; i < 6; i++) /* each twice */
+        RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1}, .frame = names[i % 3]);
+    ck_assert_int_eq(annotated(&rig).samples, 3);
+    ck_assert_int_eq(annotated(&rig).cpu_ns, 30000000);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_retry_counts_once_after_many_other_uploads)
+{
+    struct rig rig;
+    rig_open(&rig, "{annotate: true}");
+    rig_advance(&rig, 10 * S);
+    RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1});
+    for (uint64_t i = 0; i < 300; i++)
+        RIG_PROFILE(&rig, .duration = 10 * S, .time = i + 1, .ids = {i + 2});
+    rig_advance(&rig, 300 * S);
+    RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1});
+    ck_assert_int_eq(annotated(&rig).samples, 1);
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(times_may_be_in_any_unit)
 {
     static const struct {
@@ -703,27 +733,26 @@ START_TEST(metrics_and_logs_are_remapped_and_pass)
 }
 END_TEST
 
-SUITE_MAIN("correlation profiles", samples_without_symbols_count_where_the_server_symbolizes,
-           only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count,
-           wall_stops_confirming_once_the_service_sends_cpu, confirm_by_names_the_kinds,
-           a_profile_whose_window_ended_before_the_span_did_confirms_it,
-           a_heap_profile_does_not_stand_for_the_cpu_window, a_window_ends_no_later_than_until,
-           a_window_ends_no_later_than_its_arrival,
-           a_profile_without_times_takes_those_of_the_request,
-           windows_of_pyroscope_go_count_for_thirty_seconds,
-           by_ingest_the_kind_follows_the_types_and_the_service_the_name,
-           the_remap_gives_a_series_its_second_label, aliases_of_labels_are_normalised,
-           trace_id_labels_are_kept_or_stripped,
-           a_profile_with_nothing_to_change_is_the_same_buffer,
-           every_span_of_a_minute_reaches_the_time_of_its_profile,
-           a_window_whose_time_is_its_start_takes_the_middle_too,
-           times_that_every_span_reaches_or_nobody_asks_for_are_kept,
-           a_profile_that_is_refused_downstream_counts_for_nothing,
-           so_it_is_with_one_that_is_not_read, the_same_upload_twice_counts_once,
-           times_may_be_in_any_unit, different_uploads_of_the_same_times_all_count,
-           figures_stop_at_their_maximum_and_are_never_negative, so_they_do_for_otlp_profiles,
-           links_of_otlp_profiles_confirm,
-           a_sample_of_otlp_profiles_without_a_value_confirms_nothing,
-           otlp_profiles_of_an_older_layout_end_all_judging,
-           otlp_profiles_get_no_service_name_beside_the_servers_own,
-           metrics_and_logs_are_remapped_and_pass)
+SUITE_MAIN(
+    "correlation profiles", samples_without_symbols_count_where_the_server_symbolizes,
+    only_samples_with_a_frame_and_a_value_of_a_confirming_kind_count,
+    wall_stops_confirming_once_the_service_sends_cpu, confirm_by_names_the_kinds,
+    a_profile_whose_window_ended_before_the_span_did_confirms_it,
+    a_heap_profile_does_not_stand_for_the_cpu_window, a_window_ends_no_later_than_until,
+    a_window_ends_no_later_than_its_arrival, a_profile_without_times_takes_those_of_the_request,
+    windows_of_pyroscope_go_count_for_thirty_seconds,
+    by_ingest_the_kind_follows_the_types_and_the_service_the_name,
+    the_remap_gives_a_series_its_second_label, aliases_of_labels_are_normalised,
+    trace_id_labels_are_kept_or_stripped, a_profile_with_nothing_to_change_is_the_same_buffer,
+    every_span_of_a_minute_reaches_the_time_of_its_profile,
+    a_window_whose_time_is_its_start_takes_the_middle_too,
+    times_that_every_span_reaches_or_nobody_asks_for_are_kept,
+    a_profile_that_is_refused_downstream_counts_for_nothing, so_it_is_with_one_that_is_not_read,
+    the_same_upload_twice_counts_once, parts_of_a_window_count_whatever_their_sums,
+    a_retry_counts_once_after_many_other_uploads, times_may_be_in_any_unit,
+    different_uploads_of_the_same_times_all_count,
+    figures_stop_at_their_maximum_and_are_never_negative, so_they_do_for_otlp_profiles,
+    links_of_otlp_profiles_confirm, a_sample_of_otlp_profiles_without_a_value_confirms_nothing,
+    otlp_profiles_of_an_older_layout_end_all_judging,
+    otlp_profiles_get_no_service_name_beside_the_servers_own,
+    metrics_and_logs_are_remapped_and_pass)

@@ -302,6 +302,7 @@ struct rig_profile {
     const char *unit;        /* of its values; NULL: "nanoseconds" */
     const char *scope;       /* otel.scope.name; NULL: none */
     const char *label;       /* key of the ids; NULL: "span_id" */
+    const char *frame;       /* that its ids were sampled in; NULL: "work" */
     uint64_t time, duration; /* after RIG_START */
     bool no_time;
     bool no_frames;
@@ -316,7 +317,8 @@ struct rig_profile {
 static inline void rig_put_sample(struct pprof_build *build, const struct rig_profile *profile,
                                   int64_t value, uint64_t id)
 {
-    const char *const frames[] = {"work", "main", NULL}, *const none[] = {NULL};
+    const char *const frames[] = {profile->frame ? profile->frame : "work", "main", NULL};
+    const char *const none[] = {NULL};
     char hex[17] = "";
     span_id_format(id, hex);
     pprof_build_sample(build, (const int64_t[]){1, value}, profile->no_frames ? none : frames);
