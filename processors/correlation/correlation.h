@@ -52,8 +52,7 @@ struct correlation {
     uint64_t since; /* wall; from here on no profile was missed: the start, or that of a process
                        whose notes were recalled */
     uint64_t started_mono;
-    uint64_t recalled_from; /* local time; from here on notes of the previous process were recalled;
-                               UINT64_MAX: none were */
+    uint64_t recalled_from; /* local time; notes are known from here on; UINT64_MAX: none */
     struct interner interner;
     struct correlation_published published;
     struct watch_holder holder;

@@ -260,6 +260,18 @@ test("a span with samples and without a link leads from Why to its flame graph",
   await spanlink.remove();
 });
 
+test("a process that stands still is said not to respond", async () => {
+  const spanlink = await Spanlink.start({ correlation: "hold: 1s" });
+  const page = await open(browser, `${spanlink.url}/#/pipeline`);
+  await page.getByRole("article", { name: "receiver otlp" }).waitFor();
+  spanlink.process.kill("SIGSTOP");
+  await page.getByText("no response").first().waitFor();
+  spanlink.process.kill("SIGCONT");
+  await page.getByText("no response").first().waitFor({ state: "hidden" });
+  await close(page);
+  await spanlink.remove();
+});
+
 test("traces that are not kept are told where none matches, too", async () => {
   const gaps = "12,120 spans of 10 requests were skipped";
   const spanlink = await Spanlink.start(HASTY);

@@ -38,10 +38,26 @@ async function failure(answer) {
 			: `spanlink responded with ${answer.status} ${answer.statusText}.`, waiting);
 }
 
+const PATIENCE = 10_000; // ms, for the first byte of a response
+
+/* As fetch, but gives up on a process that stands still. */
+async function patient(address, { signal, ...options }) {
+	const giveUp = new AbortController();
+	const timer = setTimeout(() => giveUp.abort(new Error("late")), PATIENCE);
+	const end = () => giveUp.abort(signal.reason);
+	signal?.addEventListener("abort", end, { signal: giveUp.signal });
+	if (signal?.aborted) end();
+	try {
+		return await fetch(address, { ...options, signal: giveUp.signal });
+	} finally {
+		clearTimeout(timer);
+	}
+}
+
 /* After a reload, each connection of the browser is answered once by what was before it. */
 async function fetched(address, options) {
 	for (let tries = 9; ; tries--) {
-		const answer = await fetch(address, options);
+		const answer = await patient(address, options);
 		if (answer.status !== 503 || tries === 0) return answer;
 		const { error } = await answer.clone().json().catch(() => ({}));
 		if (!/was reloaded/.test(error)) return answer;

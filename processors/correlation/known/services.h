@@ -64,9 +64,8 @@ struct service {
     bool silent_said;      /* that was logged */
     unsigned noted;        /* children noted in note_second (recent.h) */
     uint32_t note_second;
-    unsigned version; /* changes when what decisions are based on changes */
-    unsigned
-        building; /* segments being built and profiles being read; keeps it from being forgotten */
+    unsigned version;  /* changes when what decisions are based on changes */
+    unsigned building; /* segments being built, profiles being read: it cannot be forgotten */
     uint64_t advised[ADVICE_COUNT]; /* mono; when it was last logged; 0: never */
     const char *language;           /* telemetry.sdk.language, if known; static */
     uint32_t tenant_size;
