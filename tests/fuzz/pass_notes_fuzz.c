@@ -277,7 +277,9 @@ static struct value number_of(struct record *record, unsigned number)
     struct proto_field field;
     bool there = record_get(record, number, &field);
     must(record_fixed64(record, number) == (there ? field.value : 0));
-    return value_int(there ? (int64_t)(field.value + 1000 * field.bytes.size) : -1);
+    if (!there)
+        return value_int(-1);
+    return value_int((int64_t)(field.type == WIRE_LEN ? 1000 * field.bytes.size : field.value));
 }
 
 /* Changes of an item. */
