@@ -14,7 +14,7 @@ enum {
     KNOWN_UNNAMED = 2 * KNOWN_SERVICES, /* ... and before them, of each service two */
     KNOWN_ROUTES = KNOWN_UNNAMED + KNOWN_NAMED,
     KNOWN_WINDOWS = 1024,
-    KNOWN_REASONS = 16,
+    KNOWN_REASONS = 20,
     KNOWN_BESIDE = 16,
     KNOWN_UPLOADS = 16,  /* of a service, the newest */
     KNOWN_HISTORY = 40,  /* steps of a service's history */
