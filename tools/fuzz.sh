@@ -19,9 +19,17 @@ fuzz() {
     -artifact_prefix="$kept/finding-" "$kept" "tests/fuzz/corpus/$1" >"build/fuzz/$1.log" 2>&1; then
     printf '%s: %s\n' "$1" "$(tail -n 1 "build/fuzz/$1.log")"
   else
-    printf '%s: FAILED\n%s\n' "$1" "$(tail -n 40 "build/fuzz/$1.log")"
+    mv "build/fuzz/$1.log" "build/fuzz/$1.finding"
+    printf '%s: FAILED\n' "$1"
     return 1
   fi
 }
 export -f fuzz
-printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I {} bash -c 'fuzz {}'
+
+rm -f build/fuzz/*.finding
+if ! printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I {} bash -c 'fuzz {}'; then
+  for finding in build/fuzz/*.finding; do
+    printf '== %s\n%s\n' "$finding" "$(tail -n 35 "$finding")"
+  done
+  exit 1
+fi

@@ -54,10 +54,10 @@ static size_t budget_measure(struct budget *budget, size_t used)
 
 static void budget_trim(struct budget *budget, uint64_t now, uint64_t pause)
 {
-    if (now < budget->trimmed + pause)
+    if (now < atomic_load_explicit(&budget->trimmed, memory_order_relaxed) + pause)
         return;
     heap_trim();
-    budget->trimmed = now;
+    atomic_store_explicit(&budget->trimmed, now, memory_order_relaxed);
     budget->given_at_trim = atomic_load_explicit(&budget->given, memory_order_relaxed);
     budget_measure(budget, budget_used(budget));
 }
@@ -86,10 +86,19 @@ static void budget_look(struct budget *budget, uint64_t trim_pause)
         budget->loaded(budget->loaded_ctx);
 }
 
-/* False: measured a moment ago. */
-static bool look_again(struct budget *budget)
+/* Whether freed memory that is still resident may be returned to the system now. */
+static bool may_trim(const struct budget *budget, uint64_t now)
 {
-    if (!budget->idle || clock_mono(&clock_system) < budget->looked + LOOK_PAUSE)
+    return atomic_load_explicit(&budget->beyond, memory_order_relaxed) > budget->limit / 32 &&
+           now >= atomic_load_explicit(&budget->trimmed, memory_order_relaxed) + TRIM_SOON;
+}
+
+/* False: measured a moment ago. failed: new data is about to be refused, unless memory that the
+ * last measurement left resident can be returned. */
+static bool look_again(struct budget *budget, bool failed)
+{
+    uint64_t now = clock_mono(&clock_system);
+    if (!budget->idle || (now < budget->looked + LOOK_PAUSE && !(failed && may_trim(budget, now))))
         return false;
     budget_look(budget, TRIM_SOON);
     return true;
@@ -152,8 +161,8 @@ static bool base_budget_take(struct budget *budget, size_t n, bool all)
 {
     /* Once charged, memory that is still untouched would hide that much resident memory. */
     if (n > budget->limit / 32)
-        look_again(budget);
-    if (!try_take(budget, n, all) && !(look_again(budget) && try_take(budget, n, all)))
+        look_again(budget, false);
+    if (!try_take(budget, n, all) && !(look_again(budget, true) && try_take(budget, n, all)))
         return false;
     look_when_grown(budget);
     return true;

@@ -42,8 +42,8 @@ struct budget {
     _Atomic size_t fallen_at; /* measure again once used has fallen to this */
     _Atomic size_t given;     /* bytes given back since the start, modulo SIZE_MAX + 1 */
     _Atomic uint64_t looked;  /* when last measured, mono */
+    _Atomic uint64_t trimmed; /* when free memory was last returned, mono */
     atomic_flag looking;      /* guards the rest */
-    uint64_t trimmed;         /* when free memory was last returned, mono */
     uint64_t settled;         /* the last budget_settle, mono */
     size_t given_at_trim, given_at_settle;
 
