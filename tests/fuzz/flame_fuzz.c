@@ -3,6 +3,7 @@
  * request, or a body of /ingest (JFR, JFR in a form, folded text). Totals add up, what is written
  * can be read again, and the memory charge is returned.
  */
+#include "extensions/status/flame_add.h"
 #include "extensions/status/flame_write.h"
 #include "lib/wire/otlp/otlp.h"
 
@@ -32,18 +33,18 @@ static void add(struct flame *flame, unsigned kind, struct view body)
                          kind == FORM ? "multipart/form-data; boundary=b" : "", body, 7);
 }
 
-/* Every node's total is its own value and its children's. */
+/* Every node's total is its own value and its children's, at most INT64_MAX. */
 static void check_totals(const struct flame *flame)
 {
     const struct flame_node *nodes = (const void *)flame->nodes.data;
     size_t count = flame->nodes.size / sizeof *nodes;
-    uint64_t *sums = calloc(count + 1, sizeof *sums);
+    int64_t *sums = calloc(count + 1, sizeof *sums);
     for (size_t i = count; sums && i-- > 0;) {
-        if ((uint64_t)flame_total(flame, i) != sums[i] + (uint64_t)nodes[i].self ||
-            (i && nodes[i].parent >= i))
+        flame_sum(&sums[i], nodes[i].self);
+        if (flame_total(flame, i) != sums[i] || (i && nodes[i].parent >= i))
             abort();
         if (i)
-            sums[nodes[i].parent] += (uint64_t)flame_total(flame, i);
+            flame_sum(&sums[nodes[i].parent], sums[i]);
     }
     free(sums);
 }
