@@ -78,6 +78,7 @@ struct component {
 
     /* Exporters: the delivery settings among its keys; NULL: a small queue without retry. */
     const struct delivery *(*delivery)(const void *self);
+    uint64_t (*linger)(const void *self); /* ns that a request waits for others; NULL: 0 */
 
     /* Extensions: the authenticator for `auth` sections that name this one; its functions are
      * called only between open and close. NULL: it is no authenticator. */
