@@ -14,6 +14,9 @@
 
 #define SETTLE_PAUSE NS_PER_S
 
+/* Resident beyond the charges once a process has worked: code, pools, fragments. */
+#define BEYOND_USUAL ((size_t)6 << 20)
+
 enum {
     SHARES = 4,
     SLACK_LEAST = 4 << 20, /* bytes for which trimming is worth its cost */
@@ -437,11 +440,19 @@ size_t budget_share(const struct budget *budget)
     return budget ? budget->limit / SHARES : SIZE_MAX;
 }
 
+/* In a small budget, what is beyond the charges is measured as at most half of it. */
+static size_t beyond_usual(const struct budget *budget)
+{
+    size_t most = budget->limit / 8 * 3;
+    return !budget->idle ? 0 : BEYOND_USUAL < most ? BEYOND_USUAL : most;
+}
+
 size_t budget_largest(const struct budget *budget)
 {
     if (!budget)
         return SIZE_MAX;
-    return budget->reserve ? excess(budget->limit, budget->reserve) / 2 : budget->limit;
+    size_t kept = budget->reserve + unseen(budget) + beyond_usual(budget);
+    return budget->reserve ? excess(budget->limit, kept) / 2 : budget->limit;
 }
 
 size_t budget_cap(const struct budget *budget, size_t max)

@@ -15,10 +15,19 @@ struct outcome outcome_of(enum verdict verdict, enum cause cause, const char *fo
     return outcome;
 }
 
+/* As good as random: the clock's nanoseconds. */
+static unsigned spread_seconds(void)
+{
+    uint64_t hash = clock_mono(&clock_system) * UINT64_C(0x9e3779b97f4a7c15);
+    return RETRY_AFTER_S + (unsigned)((hash >> 32) % (RETRY_MEMORY_MOST_S - RETRY_AFTER_S + 1));
+}
+
 unsigned outcome_retry_seconds(const struct outcome *outcome)
 {
     if (outcome->verdict != VERDICT_RETRY)
         return 0;
+    if (outcome->cause == CAUSE_MEMORY && !outcome->retry_after_ns)
+        return spread_seconds();
     unsigned seconds = (unsigned)((outcome->retry_after_ns + NS_PER_S - 1) / NS_PER_S);
     return seconds > RETRY_AFTER_S ? seconds : RETRY_AFTER_S;
 }

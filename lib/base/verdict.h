@@ -44,11 +44,14 @@ struct outcome {
 
 #define OUTCOME_OK ((struct outcome){.verdict = VERDICT_OK})
 
-/* The minimum delay that clients are asked for before they retry (Retry-After, RetryInfo). */
-enum { RETRY_AFTER_S = 1 };
+/* The minimum delay that clients are asked for before they retry (Retry-After, RetryInfo), and the
+ * maximum where memory was short: clients with large requests that all come back at once would keep
+ * each other out again. */
+enum { RETRY_AFTER_S = 1, RETRY_MEMORY_MOST_S = 3 };
 
 /* The delay to ask a client for, in whole seconds: the outcome's retry_after_ns, rounded up, at
- * least RETRY_AFTER_S; 0 if it is not RETRY. */
+ * least RETRY_AFTER_S; where none is given and memory was short, any up to RETRY_MEMORY_MOST_S; 0
+ * if it is not RETRY. */
 unsigned outcome_retry_seconds(const struct outcome *outcome);
 
 /* Returns an outcome with a printf-formatted text. */

@@ -71,6 +71,13 @@ START_TEST(what_is_accepted_leaves_room_for_as_much_work)
     ck_assert_uint_eq(budget_cap(&budget, 39), 39);
     ck_assert_uint_eq(budget_cap(&budget, 50), 40);
     ck_assert_uint_eq(budget_cap(NULL, 50), 50);
+    budget_init(&budget, 64 << 20);
+    budget.reserve = 4 << 20;
+    budget.idle = 1 << 20; /* as if watched */
+    ck_assert_uint_eq(budget_largest(&budget), 26 << 20);
+    budget.limit = 8 << 20;
+    budget.reserve = 512 << 10;
+    ck_assert_uint_gt(budget_largest(&budget), 2 << 20);
 }
 END_TEST
 

@@ -41,5 +41,21 @@ START_TEST(waits_are_whole_seconds_and_only_for_what_may_be_tried_again)
 }
 END_TEST
 
+/* Clients that were refused together would otherwise keep each other out. */
+START_TEST(where_memory_was_short_the_waits_are_spread)
+{
+    struct outcome outcome = outcome_no_memory();
+    unsigned seen = 0;
+    for (int i = 0; i < 10000; i++) {
+        unsigned seconds = outcome_retry_seconds(&outcome);
+        ck_assert_uint_ge(seconds, RETRY_AFTER_S);
+        ck_assert_uint_le(seconds, RETRY_MEMORY_MOST_S);
+        seen |= 1u << seconds;
+    }
+    ck_assert_uint_eq(seen, 1u << 1 | 1u << 2 | 1u << 3);
+}
+END_TEST
+
 SUITE_MAIN("verdict", an_outcome_carries_its_sentence, a_long_sentence_is_cut,
-           waits_are_whole_seconds_and_only_for_what_may_be_tried_again)
+           waits_are_whole_seconds_and_only_for_what_may_be_tried_again,
+           where_memory_was_short_the_waits_are_spread)
