@@ -370,8 +370,8 @@ export class View {
 			const early = [["cpu_time_ns", "cpu_ns"], ["samples", "samples"]].some(([name, now]) =>
 				Number(all?.[`pyroscope.profile.${name}`] ?? span[now]) !== span[now]);
 			return entries.length > 0 && h("div", h("h3", heading), pairs(entries), early
-				&& para(muted("The pyroscope.profile numbers are those known when the span was sent; more "
-					+ "samples have arrived since.")));
+				&& para(muted("The pyroscope.profile numbers count the samples that had confirmed the link "
+					+ "when the span was sent; CPU and samples above count all until now.")));
 		});
 	}
 

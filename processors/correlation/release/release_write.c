@@ -38,7 +38,7 @@ static struct view edited(const struct held *held, struct view body,
     struct edit edit = {
         .action = (enum action)held->action,
         .inherited = held->flags & HELD_INHERITED,
-        .figures = {held->own, held->samples, held->end},
+        .figures = {.id = held->own, .samples = held->samples, .cpu_ns = held->end},
     };
     bool marked = held->flags & HELD_MARKED;
     if (edit.action == ACTION_AS_CAME || (edit.action == ACTION_UNLINK && !marked))

@@ -504,6 +504,22 @@ START_TEST(a_retry_counts_once_after_many_other_uploads)
 }
 END_TEST
 
+/* The figures are the same whether a span waits for its samples or comes after them. */
+START_TEST(a_span_that_waited_has_its_figures)
+{
+    struct rig rig;
+    rig_open(&rig, "{annotate: true}");
+    rig_advance(&rig, 10 * S);
+    rig_root(&rig, 1, 8 * S, 9 * S);
+    ck_assert(rig_waits(&rig, 1));
+    RIG_PROFILE(&rig, .duration = 10 * S, .ids = {1, 1, 1});
+    ck_assert(rig_linked(&rig, 1));
+    ck_assert_int_eq(rig_left(&rig, 1)->samples, 3);
+    ck_assert_int_eq(rig_left(&rig, 1)->cpu_ns, 30000000);
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(times_may_be_in_any_unit)
 {
     static const struct {
@@ -749,8 +765,8 @@ SUITE_MAIN(
     times_that_every_span_reaches_or_nobody_asks_for_are_kept,
     a_profile_that_is_refused_downstream_counts_for_nothing, so_it_is_with_one_that_is_not_read,
     the_same_upload_twice_counts_once, parts_of_a_window_count_whatever_their_sums,
-    a_retry_counts_once_after_many_other_uploads, times_may_be_in_any_unit,
-    different_uploads_of_the_same_times_all_count,
+    a_retry_counts_once_after_many_other_uploads, a_span_that_waited_has_its_figures,
+    times_may_be_in_any_unit, different_uploads_of_the_same_times_all_count,
     figures_stop_at_their_maximum_and_are_never_negative, so_they_do_for_otlp_profiles,
     links_of_otlp_profiles_confirm, a_sample_of_otlp_profiles_without_a_value_confirms_nothing,
     otlp_profiles_of_an_older_layout_end_all_judging,
