@@ -6,18 +6,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The first reason with the word of the n-th: several may have it, with another text and fix. */
+static size_t first_with_word(const struct known *known, size_t n)
+{
+    size_t at = 0;
+    while (strcmp(known->reasons[at]->word, known->reasons[n]->word) != 0)
+        at++;
+    return at;
+}
+
+/* A row for each word; the text is that of most of its spans. */
 static void put_reasons(const struct known *known, const struct known_service *service,
                         struct json *json)
 {
+    const uint64_t *counts = service->reasons;
+    uint64_t sums[KNOWN_REASONS] = {0};
+    size_t most[KNOWN_REASONS] = {0};
     json_open(json, "reasons", '[');
     for (size_t i = 0; i < known->reason_count; i++) {
-        const struct watch_reason *reason = known->reasons[i];
+        size_t at = first_with_word(known, i);
+        most[at] = sums[at] && counts[most[at]] >= counts[i] ? most[at] : i;
+        sums[at] += counts[i];
+    }
+    for (size_t i = 0; i < known->reason_count; i++) {
+        const struct watch_reason *reason = known->reasons[most[i]];
         char text[160];
-        if (!service->reasons[i])
+        if (!sums[i])
             continue;
         json_open(json, NULL, '{');
         json_word(json, "reason", reason->word);
-        json_number(json, "count", service->reasons[i]);
+        json_number(json, "count", sums[i]);
         json_word(json, "text", reason_text(known, service, reason, text, sizeof text));
         json_word(json, "fix", reason->fix);
         json_close(json, '}');
@@ -28,14 +46,17 @@ static void put_reasons(const struct known *known, const struct known_service *s
 static void put_step(const struct known *known, uint64_t number, const struct known_step *step,
                      struct json *json)
 {
+    uint64_t sums[KNOWN_REASONS] = {0};
     json_open(json, NULL, '{');
     json_time(json, "from_unix_nano", number * KNOWN_HISTORY_STEP);
     json_time(json, "to_unix_nano", (number + 1) * KNOWN_HISTORY_STEP);
     json_number(json, "linked", step->linked);
     json_open(json, "reasons", '{');
     for (size_t i = 0; i < known->reason_count; i++)
-        if (step->reasons[i])
-            json_number(json, known->reasons[i]->word, step->reasons[i]);
+        sums[first_with_word(known, i)] += step->reasons[i];
+    for (size_t i = 0; i < known->reason_count; i++)
+        if (sums[i])
+            json_number(json, known->reasons[i]->word, sums[i]);
     json_close(json, '}');
     json_close(json, '}');
 }

@@ -106,10 +106,17 @@ def document():
     return yaml.safe_load(OPENAPI.read_text())
 
 
+def once_each(pairs):
+    keys = [key for key, _ in pairs]
+    assert len(keys) == len(set(keys)), keys
+    return dict(pairs)
+
+
 def check(path, answer):
-    """Every answer is as the document says."""
+    """Every answer is as the document says, and no object has a key twice."""
     if "json" not in answer.headers["Content-Type"]:
         return
+    json.loads(answer.text, object_pairs_hook=once_each)
     whole, parts = document(), path.split("/")
     for template, methods in whole["paths"].items():
         pattern = template.split("/")
@@ -480,6 +487,34 @@ def test_services_have_their_reasons(seen):
     assert (service["service"], service["linked"], service["not_linked"]) == (SERVICE, 1, 1)
     assert [(r["reason"], r["count"]) for r in service["reasons"]] == [("hold_ran_out", 1)]
     assert sum(step["linked"] for step in service["history"]) == 1
+
+
+def test_a_reason_that_is_told_in_two_ways_is_counted_as_one(tmp_path):
+    """What is told of spans that had no samples changes once samples without symbols came."""
+    status, start = Status(tmp_path), time.time_ns()
+
+    def pass_in_vain(first, count):
+        status.send(uploads.trace_request("shop", [
+            (*ids(number), start, start + 1000, True) for number in range(first, first + count)]))
+        harness.wait_for(lambda: [service for service in status.get("/api/services")["services"]
+                                  if service["not_linked"] == first - 1 + count], 30)
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([1, 10_000_000], span_id=ids(90)[1])
+    status.push("shop", pprof, start - 2_000_000_000, 1_000_000_000)
+    pass_in_vain(1, 3)
+    pprof.sample([1, 10_000_000], (0x1000,), span_id=ids(91)[1])
+    status.push("shop", pprof, start - 1_000_000_000, 1_000_000_000)
+    pass_in_vain(4, 2)
+    told = {status.get(f"/api/spans/{ids(number)[1]}")["text"] for number in (1, 4)}
+    assert len(told) == 2, told
+    [service] = status.get("/api/services")["services"]
+    [reason] = service["reasons"]
+    assert (reason["reason"], reason["count"]) == ("hold_ran_out", 5)
+    assert reason["text"] == status.get(f"/api/spans/{ids(1)[1]}")["text"]
+    assert sum(step["reasons"].get("hold_ran_out", 0) for step in service["history"]) == 5
+    drawn = top("--once", "--endpoint", f"127.0.0.1:{status.page}").stdout
+    assert drawn.count("hold_ran_out 5") == drawn.count("hold_ran_out") == 1, drawn
+    assert status.stop() == 0, status.tail()
 
 
 def test_pipelines_have_their_counters_and_the_configuration_no_secret(seen):

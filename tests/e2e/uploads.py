@@ -55,8 +55,9 @@ class Pprof:
         return number(1, self.string(key)) + number(2, self.string(value))
 
     def sample(self, values, stack=("work", "main"), **labels):
-        """stack: leaf first."""
-        places = [self.functions.setdefault(self.string(f), len(self.functions) + 1) for f in stack]
+        """stack: leaf first; a number is the address of a frame without symbols."""
+        keys = [("at", f) if isinstance(f, int) else self.string(f) for f in stack]
+        places = [self.functions.setdefault(key, len(self.functions) + 1) for key in keys]
         body = packed(1, places) + packed(2, values)
         for key, value in labels.items():
             body += pbwire.field_bytes(3, self.label(key, value))
@@ -67,6 +68,9 @@ class Pprof:
         out = b"".join(pbwire.field_bytes(1, t) for t in self.types)
         out += b"".join(pbwire.field_bytes(2, s) for s in self.samples)
         for name, place in self.functions.items():
+            if isinstance(name, tuple):
+                out += pbwire.field_bytes(4, number(1, place) + number(3, name[1]))
+                continue
             out += pbwire.field_bytes(4, number(1, place) + pbwire.field_bytes(4, number(1, place)))
             out += pbwire.field_bytes(5, number(1, place) + number(2, name))
         out += b"".join(pbwire.field_bytes(6, s.encode()) for s in self.strings)
