@@ -48,7 +48,8 @@ static uint16_t other_service(const struct known *known, const struct known_span
 /* Of a reason that says that no sample of the span had come. */
 static bool missed_samples(const struct watch_reason *reason)
 {
-    static const char *const words[] = {"no_sample", "hold_ran_out", "not_profiled"};
+    static const char *const words[] = {"no_sample", "hold_ran_out", "not_profiled",
+                                        REASON_NAMES_DIFFER};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(reason->word, words[i]) == 0)
             return true;
@@ -184,19 +185,22 @@ void reason_names_fix(const struct known *known, const struct known_service *ser
              VIEW_ARG(spans), name_setting(service->language), VIEW_ARG(profiles));
 }
 
+/* A span without samples has the reason if samples of others of its service came so. */
 static void tell_names(const struct known *known, const struct known_span *span,
                        struct told_reason *told)
 {
-    uint16_t other = other_service(known, span);
+    bool sampled = span->first_window;
+    uint16_t other =
+        sampled ? other_service(known, span) : known->services[span->service]->profiles_under;
     if (!other)
         return;
     struct view spans = names_get(&known->names, known->services[span->service]->name);
     struct view profiles = names_get(&known->names, known->services[other]->name);
-    snprintf(
-        told->text_buffer, sizeof told->text_buffer,
-        "The service names do not match: samples with its id came under \"%.*s\", but the span "
-        "is of \"%.*s\".",
-        VIEW_ARG(profiles), VIEW_ARG(spans));
+    snprintf(told->text_buffer, sizeof told->text_buffer,
+             "The service names do not match: samples with %s came under \"%.*s\", but the span is "
+             "of \"%.*s\".",
+             sampled ? "its id" : "ids of other spans of its service", VIEW_ARG(profiles),
+             VIEW_ARG(spans));
     reason_names_fix(known, known->services[span->service], known->services[other],
                      told->fix_buffer, sizeof told->fix_buffer);
     told->text = told->text_buffer;
@@ -288,7 +292,7 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
     told->fix = reason->fix;
     if (span->beside && !span->first_window && strcmp(reason->word, "no_sample") == 0)
         told->text = "Only samples of wall time name it: the profiler did not catch it computing.";
-    if (reason == &names_differ)
+    if (strcmp(reason->word, REASON_NAMES_DIFFER) == 0)
         tell_names(known, span, told);
     else if (reason == &came_late)
         tell_late(known, span, told);

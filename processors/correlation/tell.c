@@ -44,8 +44,14 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                         "its own had come.",
                         "See whether service.name has values that never end, such as the name of a "
                         "pod or job, and give these one name."},
-    [REASON_NAMES_DIFFER] = {NULL, NULL, NULL}, /* counted only: who watches sees the samples */
-    [REASON_SHUTDOWN] = {"shutdown", "The process stopped before it could be judged.", NULL},
+    [REASON_NAMES_DIFFER] = {"names_differ",
+                             "Samples with the ids of its spans came under another service name.",
+                             "Give the profiler the name of the spans, or the SDK the name of the "
+                             "profiles."},
+    [REASON_SHUTDOWN] = {"shutdown",
+                         "A reload replaced the correlation processor, or the process stopped, "
+                         "before it could be judged.",
+                         NULL},
 };
 
 #define UNSYMBOLIZED                                                                               \

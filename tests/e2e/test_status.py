@@ -826,6 +826,35 @@ def test_top_gives_the_credentials_that_auth_takes(tmp_path, by):
     assert status.stop() == 0
 
 
+def test_names_differ_for_the_spans_without_samples_too(tmp_path):
+    """The page, `top`, and the metric name the same reason for all spans of the service."""
+    status, start = Status(tmp_path), time.time_ns()
+    spans = [ids(number) for number in (1, 2, 3)]
+    status.send(uploads.trace_request("billing", [
+        (*each, start, start + 500_000_000, True) for each in spans]))
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([4, 40_000_000], span_id=spans[0][1])
+    status.push("wrong", pprof, start - 1_000_000_000, 1_550_000_000)
+
+    def decided():
+        services = {each["service"]: each for each in status.get("/api/services")["services"]}
+        billing = services.get("billing")
+        return billing if billing and billing["not_linked"] == 3 else None
+    service = harness.wait_for(decided, 30)
+    assert [(r["reason"], r["count"]) for r in service["reasons"]] == [("names_differ", 3)]
+    assert sum(step["reasons"].get("names_differ", 0) for step in service["history"]) == 3
+    told = status.get(f"/api/spans/{spans[1][1]}")
+    assert (told["reason"], told["samples"]) == ("names_differ", 0)
+    assert 'ids of other spans of its service came under "wrong"' in told["text"]
+    assert told["fix"] == service["unmatched_fix"]
+    assert "names_differ 3" in top("--once", "--endpoint", f"127.0.0.1:{status.page}").stdout
+    counted = requests.get(f"http://127.0.0.1:{status.metrics}/metrics", timeout=10).text
+    lines = [line for line in counted.splitlines()
+             if line.startswith("spanlink_spans") and 'service="billing"' in line]
+    assert len(lines) == 1 and 'reason="names_differ"' in lines[0] and lines[0].endswith(" 3")
+    assert status.stop() == 0, status.tail()
+
+
 @pytest.mark.parametrize("first", ["samples", "span"])
 def test_samples_under_another_service_name_link_nothing_and_say_so(tmp_path, first):
     """The SDK marked the span, and its samples came, but under the name of another service."""
@@ -1387,8 +1416,8 @@ def test_a_full_keep_prefers_linked_traces_and_their_profiles(tmp_path):
 
 
 class Reloaded(Status):
-    def __init__(self, folder):
-        super().__init__(folder)
+    def __init__(self, folder, **more):
+        super().__init__(folder, **more)
         self.config = folder / "status.yaml"
 
     def reload(self, old, new):
@@ -1436,6 +1465,19 @@ def test_a_reload_keeps_what_an_unchanged_section_holds(tmp_path):
     fifth = status.send_one(5)
     assert status.keeps(fifth), status.tail()
     assert status.stop() == 0
+
+
+def test_a_span_that_a_reload_released_says_so(tmp_path):
+    status = Reloaded(tmp_path, correlation="hold: 60s")
+    now, (trace, span) = time.time_ns(), ids(1)
+    status.send(uploads.trace_request("shop", [(trace, span, now, now + 1000, True)]))
+    harness.wait_for(lambda: status.get(f"/api/spans/{span}")["decision"] == "waiting", 10)
+    status.reload("hold: 60s", "hold: 61s")
+    told = harness.wait_for(lambda: (lambda t: t if t["decision"] != "waiting" else None)(
+        status.get(f"/api/spans/{span}")), 10)
+    assert (told["decision"], told["reason"]) == ("as_came", "shutdown")
+    assert told["text"].startswith("A reload replaced the correlation processor, or ")
+    assert status.stop() == 0, status.tail()
 
 
 def test_reloads_give_back_the_memory_of_what_they_replace(tmp_path):

@@ -217,11 +217,14 @@ void decide_note_root(const struct context *context, uint64_t own, const struct 
     ancestry_note(&self->ancestry, own, what, edit->figures.id, context->second);
 }
 
-/* The reason that is counted. Who watches is told the decided one, and sees the samples of each
- * span itself. */
-static enum judge_reason reason_counted(const struct service *service, enum judge_reason reason)
+/* The decision that is counted and told. */
+static struct decision decision_counted(const struct service *service,
+                                        const struct decision *decision)
 {
-    return reason == REASON_NOT_PROFILED && service->misnamed ? REASON_NAMES_DIFFER : reason;
+    struct decision counted = *decision;
+    if (counted.reason == REASON_NOT_PROFILED && service && service->misnamed)
+        counted.reason = REASON_NAMES_DIFFER;
+    return counted;
 }
 
 /* Whether the profiler of its service seems to have stopped: the last profile came long before the
@@ -238,10 +241,11 @@ void decide_count(const struct context *context, const struct candidate *candida
 {
     struct service *service = context->service;
     struct correlation *self = context->self;
+    struct decision counted = decision_counted(service, decision);
     if (decision->reason == REASON_HOLD_RAN_OUT && service && is_silent(context, candidate))
         advise_silent(self, service, context->now.mono);
     if (watch_on(self->env->watch))
-        tell_decision(context, candidate, decision);
+        tell_decision(context, candidate, &counted);
     if (decision->edit.action == ACTION_LINK) {
         bool first = span_index_meet(&self->index, service_scope(service),
                                      decision->edit.figures.id, context->second);
@@ -257,9 +261,8 @@ void decide_count(const struct context *context, const struct candidate *candida
         self->services.gone.unlinked[decision->reason]++;
         correlation_tally(self, NULL, TALLY_UNLINKED + decision->reason, 1, context->now.mono);
     } else {
-        enum judge_reason reason = reason_counted(service, decision->reason);
-        service->counts.unlinked[reason]++;
-        correlation_tally(self, service, TALLY_UNLINKED + reason, 1, context->now.mono);
+        service->counts.unlinked[counted.reason]++;
+        correlation_tally(self, service, TALLY_UNLINKED + counted.reason, 1, context->now.mono);
         if (decision->edit.action == ACTION_UNLINK)
             recent_note(&self->recent, service,
                         candidate->named ? candidate->named : candidate->own, RECENT_UNLINKED,
