@@ -37,7 +37,8 @@ struct call_tree {
 /* A stack that was sampled while a span ran. */
 struct span_stack {
     uint64_t id, samples, cpu_ns, wall_ns;
-    uint64_t wall_samples; /* instead of samples, where another profile may count the same ones */
+    uint64_t wall_samples; /* instead of samples: of a profile of wall time alone, and where another
+                              profile may count the same ones */
     bool times_cpu;        /* its profile measures CPU time */
     struct view service;   /* that its profile is of; empty: not known */
     struct view names[STACK_DEPTH]; /* leaf first */

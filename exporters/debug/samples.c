@@ -35,6 +35,7 @@ static void add_sample(struct span_profiles *profiles, const struct pprof_stacks
                        const struct columns *columns, const struct pprof_sample *sample)
 {
     bool stated = columns->count.column >= 0 && !columns->count.period;
+    bool only_wall = columns->wall >= 0 && columns->cpu < 0;
     uint64_t samples = pprof_count_samples(&columns->count, sample);
     struct span_stack stack = {
         .cpu_ns = time_at(sample, columns->cpu, columns->cpu_unit),
@@ -47,7 +48,7 @@ static void add_sample(struct span_profiles *profiles, const struct pprof_stacks
     if ((!(stated && samples) && !stack.cpu_ns && !stack.wall_ns) || !sample->span_id.data ||
         !span_id_parse(sample->span_id, &stack.id))
         return;
-    if (stated || stack.cpu_ns)
+    if (stack.cpu_ns || (stated && !only_wall))
         stack.samples = samples;
     else /* of OTLP, the samples of CPU time may be counted in another profile */
         stack.wall_samples = samples;

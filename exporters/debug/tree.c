@@ -133,6 +133,20 @@ static bool has_parent(const struct kept_trace *trace, const struct kept_span *s
     return false;
 }
 
+/* That of the root; without one, of the first span in the tree. */
+static const char *service_of(const struct kept_trace *trace)
+{
+    const struct kept_span *first = NULL;
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct kept_span *span = &trace->spans[i];
+        if (!span->parent)
+            return span->service;
+        if (!first && !has_parent(trace, span))
+            first = span;
+    }
+    return first ? first->service : trace->spans[0].service;
+}
+
 static size_t count_linked(const struct kept_trace *trace, const struct span_profiles *profiles)
 {
     size_t linked = 0;
@@ -210,9 +224,9 @@ void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, 
     for (int i = 0; i < 16; i++)
         bytes_printf(out, "%02x", trace->id[i]);
     size_t total = trace->count + trace->omitted;
-    bytes_printf(out, "  %s  %zu span%s, %zu linked\n", trace->spans[0].service, total,
-                 total == 1 ? "" : "s", count_linked(trace, profiles));
     qsort(trace->spans, trace->count, sizeof *trace->spans, by_start);
+    bytes_printf(out, "  %s  %zu span%s, %zu linked\n", service_of(trace), total,
+                 total == 1 ? "" : "s", count_linked(trace, profiles));
     for (size_t i = 0; i < trace->count; i++)
         if (!has_parent(trace, &trace->spans[i]))
             write_children(trace, i, 0, profiles, out);

@@ -172,11 +172,11 @@ START_TEST(detailed_shows_a_trace_as_a_tree_with_what_its_profiles_said)
 }
 END_TEST
 
-START_TEST(wall_time_is_not_shown_as_cpu_time)
+/* As Node.js sends it: three samples. */
+static void send_wall(void)
 {
     struct pprof_build *build = pprof_build_new();
-    begin("debug: {verbosity: detailed}");
-    pprof_build_type(build, "samples", "count"); /* as Node.js sends it */
+    pprof_build_type(build, "samples", "count");
     pprof_build_type(build, "wall", "nanoseconds");
     pprof_build_sample(build, (int64_t[]){3, 30000000}, (const char *const[]){"wait", NULL});
     pprof_build_label(build, "span_id", "0101010101010101");
@@ -184,6 +184,12 @@ START_TEST(wall_time_is_not_shown_as_cpu_time)
     pprof_build_free(build);
     exporter_send(&exporter, pprof_batch_of(bytes_view(&raw), "wall{service_name=shop}", NULL));
     bytes_release(&raw);
+}
+
+START_TEST(wall_time_is_not_shown_as_cpu_time)
+{
+    begin("debug: {verbosity: detailed}");
+    send_wall();
     SEND(7, {1, 0, "root", 0, 5, "0101010101010101"});
     const char *text = end();
     ck_assert_msg(strstr(text, "3 samples, 30.0 ms wall time only: wait 100%\n"), "%s", text);
@@ -213,6 +219,17 @@ START_TEST(a_repeated_upload_counts_once)
 {
     begin("debug: {verbosity: detailed}");
     send_profile();
+    send_profile();
+    SEND(7, {1, 0, "root", 0, 5, "0101010101010101"});
+    const char *text = end();
+    ck_assert_msg(strstr(text, ", 11 samples, 110.0 ms CPU: find_nearest 54%"), "%s", text);
+}
+END_TEST
+
+START_TEST(samples_of_wall_time_are_not_added_to_those_of_cpu_time)
+{
+    begin("debug: {verbosity: detailed}");
+    send_wall();
     send_profile();
     SEND(7, {1, 0, "root", 0, 5, "0101010101010101"});
     const char *text = end();
@@ -425,6 +442,7 @@ START_TEST(a_trace_of_several_services_is_one_tree)
     const char *text = written();
     ck_assert_msg(lines(text) == 5, "%s", text);
     ck_assert_ptr_nonnull(strstr(text, "\n        GET /render "));
+    ck_assert_msg(strstr(text, "  shop  4 spans, 0 linked\n"), "%s", text); /* its root's */
     /* What comes later does not wait for the root, which was shown. */
     SEND_OF("pricing", 1, {5, 3, "late", 21, 2, NULL});
     given_advance(&exporter.given, NS_PER_S);
@@ -631,6 +649,7 @@ END_TEST
 SUITE_MAIN("debug_exporter", basic_is_a_line_a_batch,
            detailed_shows_a_trace_as_a_tree_with_what_its_profiles_said,
            wall_time_is_not_shown_as_cpu_time, a_repeated_upload_counts_once,
+           samples_of_wall_time_are_not_added_to_those_of_cpu_time,
            samples_of_wall_time_alone_count, the_line_of_a_span_has_the_measure_of_its_graph,
            one_id_in_two_services_is_two_spans, a_trace_of_several_services_is_one_tree,
            a_trace_without_its_root_waits_for_it, rings_and_doubles_of_spans_are_shown_once_each,
