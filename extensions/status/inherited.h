@@ -1,4 +1,4 @@
-/* Spans with the link of their local root, as correlation's `children: inherit` gives them. */
+/* Spans with the link of their local root, from correlation's `children: inherit` or their SDK. */
 #ifndef EXTENSIONS_STATUS_INHERITED_H
 #define EXTENSIONS_STATUS_INHERITED_H
 
@@ -6,8 +6,7 @@
 
 #define INHERITED_REASON "inherited"
 #define INHERITED_TEXT                                                                             \
-    "It has the link of its local root (children: inherit): the flame graph and the samples are "  \
-    "that one's."
+    "It has the link of its local root: the flame graph and the samples are that one's."
 
 /* Whether the samples that a span's link opens are those of its local root. A span's own link may
  * also be its id with the bytes reversed. */

@@ -136,6 +136,26 @@ static void tell_unknown(struct span_told *told, const struct known *known)
     }
 }
 
+/* Whether profiles of a service of any tenant are known. */
+static bool has_profiles(const struct known *known, struct view service)
+{
+    for (size_t i = 1; i < known->service_count; i++)
+        if (known->services[i]->has_profiles &&
+            names_eq(&known->names, known->services[i]->name, service))
+            return true;
+    return false;
+}
+
+static void tell_child(struct span_told *told, const struct known *known)
+{
+    told->reason = REASON_NO_LOCAL_ROOT;
+    told->text = has_profiles(known, told->service)
+                     ? "Samples name local roots, and it is none: its work is in the flame graph "
+                       "of its local root, if that has one."
+                     : "Samples name local roots, and it is none. No profile of its service is "
+                       "known here.";
+}
+
 /* It is kept, and correlation has decided nothing of it. */
 static void tell_passed(struct span_told *told, const struct known *known,
                         const struct known_span *span)
@@ -153,10 +173,7 @@ static void tell_passed(struct span_told *told, const struct known *known,
     else if (told->local_root)
         told->text = "It passed without a decision that is still remembered.";
     else
-        told->text = "Samples name local roots; it is none, so its work is in the flame graph of "
-                     "its local root.";
-    if (!told->link && !told->local_root && !told->reason)
-        told->reason = REASON_NO_LOCAL_ROOT;
+        tell_child(told, known);
 }
 
 /* Under the watch's lock: what has the samples of a span, which is another entry where they name it

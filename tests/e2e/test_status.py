@@ -1081,6 +1081,24 @@ def test_children_that_inherit_a_link_own_no_samples(tmp_path):
 NOTHING_WAITS = {"spans": 0, "until_unix_nano": None, "all": True}
 
 
+def test_a_child_that_its_sdk_marked_is_not_said_to_inherit_by_configuration(tmp_path):
+    status = Status(tmp_path)
+    start, trace = time.time_ns(), f"{7:032x}"
+    body, (root, child) = family("shop", ["GET /", "render"], trace, start, 500_000_000)
+    request = trace_service_pb2.ExportTraceServiceRequest.FromString(body)
+    request.resource_spans[0].scope_spans[0].spans[0].attributes.append(
+        uploads.text_attribute(harness.PROFILE_ID, root))
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([4, 40_000_000], span_id=root)
+    status.send(request.SerializeToString())
+    status.push("shop", pprof, start - 1_000_000_000, 1_550_000_000)
+    told = harness.wait_for(lambda: (lambda t: t if t["reason"] == "inherited" else None)(
+        status.get(f"/api/spans/{child}")), 30)
+    assert (told["decision"], told["profile_id"]) == ("linked", root)
+    assert told["text"].startswith("It has the link of its local root: the flame graph")
+    assert status.stop() == 0, status.tail()
+
+
 def spans_of_service(service, spans, span_name="GET /", **resource):
     """A request with the SERVER spans (trace, span, parent, start, length) of a service."""
     request = trace_service_pb2.ExportTraceServiceRequest()
@@ -1145,6 +1163,10 @@ def test_a_trace_that_waits_in_part_says_so(tmp_path):
     for span in told["spans"]:
         alone = status.get(f"/api/spans/{span['span_id']}")
         assert (span["reason"], alone["reason"]) == ("no_local_root", "no_local_root")
+        assert "flame graph" not in alone["text"] and "No profile of" in alone["text"]
+    status.push("shop", uploads.Pprof([("cpu", "nanoseconds")]).sample([10_000_000]),
+                start - 1_000_000_000, 1_000_000_000)
+    assert "if that has one" in status.get(f"/api/spans/{child}")["text"]
     assert status.get(f"/api/spans/{root}")["decision"] == "waiting"
     assert status.stop() == 0, status.tail()
 

@@ -102,7 +102,7 @@ export class View {
 				: span.reason === "no_sample" && para(muted(THREADS)),
 			h("p.crumbs",
 				span.trace_id && anchor(link("trace", { span: span.span_id }, span.trace_id),
-					span.reason === "no_local_root" ? "The flame graph of its local root, in its trace" : "Its trace"),
+					span.reason === "no_local_root" ? "Its local root, in its trace" : "Its trace"),
 				(span.decision === "linked" || span.samples > 0) && anchor(link("flame",
 					{ span: span.span_id, service: this.params.service }), "Its flame graph")),
 			(span.same_id ?? []).length > 0 && para("Spans of this id are also in ",
