@@ -336,7 +336,14 @@ static void put_links(struct drawing *drawing, unsigned most)
 
 /* ---- cost ---- */
 
-static void put_route(struct drawing *drawing, const struct top_value *each, double sum)
+/* Whether no CPU time of it is known, but wall time. */
+static bool is_wall_only(const struct top_value *route)
+{
+    return number_of(route, "cpu_known") == 0 && number_of(route, "wall_ns") > 0;
+}
+
+static void put_route(struct drawing *drawing, const struct top_value *each, double sum,
+                      double wall_sum)
 {
     char route[LINE_SIZE], name[LINE_SIZE], service[LINE_SIZE], bar[BAR_WIDTH + 1];
     double cpu = number_of(each, "cpu_ns"), wall = number_of(each, "wall_ns");
@@ -345,8 +352,9 @@ static void put_route(struct drawing *drawing, const struct top_value *each, dou
     snprintf(route, sizeof route, "%.200s  %.200s", service_of(each, service),
              top_value_get(each, "span_name")->text);
     padded(route, NAME_WIDTH + 10, name);
-    if (number_of(each, "cpu_known") == 0 && wall > 0) {
-        put_line(drawing, false, "%s   wall time only: %.2f s", name, wall / second);
+    if (is_wall_only(each)) {
+        put_line(drawing, false, "%s   wall time only: %.2f s, %.1f%% of it", name, wall / second,
+                 100 * wall / wall_sum);
         return;
     }
     memset(bar, '#', BAR_WIDTH);
@@ -362,9 +370,11 @@ static bool is_free(const struct top_value *route)
 static void put_cost(struct drawing *drawing)
 {
     const struct top_value *list = top_value_get(drawing->now->cost, "routes");
-    double sum = 0;
-    for (const struct top_value *each = list->first; each; each = each->next)
+    double sum = 0, wall_sum = 0;
+    for (const struct top_value *each = list->first; each; each = each->next) {
         sum += number_of(each, "cpu_ns");
+        wall_sum += is_wall_only(each) ? number_of(each, "wall_ns") : 0;
+    }
     put_line(drawing, false, " ");
     put_line(drawing, true, "%-*s %9s %6s", NAME_WIDTH + 10, "COST BY ROUTE", "CPU s", "SHARE");
     size_t routes = length_of(list), without = 0;
@@ -376,7 +386,7 @@ static void put_cost(struct drawing *drawing)
         if (drawing->screen->rows == 0 && is_free(each))
             without++;
         else
-            put_route(drawing, each, sum);
+            put_route(drawing, each, sum, wall_sum);
     }
     if (without > 0)
         put_line(drawing, false, "and %zu more without CPU time", without);

@@ -126,10 +126,13 @@ static struct cost_row row_of(const struct cost_query *query, const struct known
     return row;
 }
 
-static int by_cpu(const void *a, const void *b)
+/* By CPU time; behind those with any, by wall time. */
+static int by_cost(const void *a, const void *b)
 {
     const struct cost_row *x = a, *y = b;
-    return (x->cpu_ns < y->cpu_ns) - (x->cpu_ns > y->cpu_ns);
+    if (x->cpu_ns != y->cpu_ns)
+        return x->cpu_ns < y->cpu_ns ? 1 : -1;
+    return (x->wall_ns < y->wall_ns) - (x->wall_ns > y->wall_ns);
 }
 
 static size_t choose_rows(const struct cost_query *query, const struct known *known,
@@ -146,7 +149,7 @@ static size_t choose_rows(const struct cost_query *query, const struct known *kn
             continue;
         rows[count++] = row;
     }
-    qsort(rows, count, sizeof *rows, by_cpu);
+    qsort(rows, count, sizeof *rows, by_cost);
     return count;
 }
 
@@ -161,7 +164,8 @@ static void put_route(const struct cost_query *query, const struct known *known,
     json_text(json, "span_name", known_route_name(known, route));
     json_word(json, "kind", kinds[known_route_kind(known, route)]);
     json_number(json, "cpu_ns", row->cpu_ns);
-    json_bool(json, "cpu_known", known_route_times_cpu(known, route));
+    bool cpu = known_route_times_cpu(known, route);
+    json_bool(json, "cpu_known", cpu);
     json_number(json, "wall_ns", row->wall_ns);
     json_number(json, "samples", row->samples);
     json_number(json, "spans", row->spans);
@@ -169,7 +173,7 @@ static void put_route(const struct cost_query *query, const struct known *known,
     json_open(json, "series", '[');
     for (uint64_t i = query->first; i <= query->last; i++) {
         const struct known_route_step *step = known_route_step(route, i);
-        json_number(json, NULL, step ? step->cpu_ns : 0);
+        json_number(json, NULL, !step ? 0 : cpu ? step->cpu_ns : step->wall_ns);
     }
     json_close(json, ']');
     json_close(json, '}');

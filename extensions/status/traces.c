@@ -144,10 +144,15 @@ static bool read_query(struct traces_query *query, const char *text, char *error
 
 /* ---- filter and order ---- */
 
+/* Traces with wall time only are ordered by it, behind all that have CPU time. */
+#define HAS_CPU (UINT64_C(1) << 63)
+
 static uint64_t key_of(const struct looked_trace *trace, enum sort by)
 {
+    if (by == SORT_CPU && trace->cpu_ns)
+        return HAS_CPU | trace->cpu_ns;
     if (by == SORT_CPU)
-        return trace->cpu_ns;
+        return trace->times_cpu ? 0 : trace->wall_ns;
     if (by == SORT_DURATION)
         return trace->end > trace->start ? trace->end - trace->start : 0;
     return trace->start;

@@ -617,6 +617,44 @@ describe("profiles with wall time only", () => {
     await close(page);
   });
 
+  test("is what routes and traces are ordered by", async () => {
+    const own = await Spanlink.start(HASTY);
+    const end = now();
+    const roots = [["GET /short", 100n], ["GET /long", 300n], ["GET /mid", 200n]].map(([name, ms]) =>
+      span({ trace: id(32), name, start: end - ms * MS, end }));
+    await sendProfile(own, "nodeshop", roots.map((each) => ({ stack: ["main"], span: each.spanId,
+      value: Number(end - BigInt(each.startTimeUnixNano)) })), end - 10n * NS, end, "wall");
+    await sendSpans(own, "nodeshop", roots);
+    await until(async () => (await own.api("/api/traces?sort=cpu")).traces.length === 3, "the traces");
+    const first = await own.api("/api/traces?sort=cpu&limit=1");
+    assert.equal(first.traces[0].name, "GET /long");
+    const second = await own.api(`/api/traces?sort=cpu&limit=1&page=${first.next}`);
+    assert.equal(second.traces[0].name, "GET /mid");
+    const page = await open(browser, `${own.url}/#/cost`);
+    const rows = page.getByRole("region", { name: "Routes" }).getByRole("row");
+    for (const [i, [name, share]] of [["long", "50 %"], ["mid", "33.3 %"],
+      ["short", "16.7 %"]].entries()) {
+      await rows.nth(i + 1).getByText(`nodeshop GET /${name}`).waitFor();
+      await rows.nth(i + 1).getByText(`${share} of wall time`).waitFor();
+    }
+    await page.getByRole("group", { name: /^Wall time by route/ }).waitFor();
+    await page.locator(".legend").getByText("nodeshop GET /long").waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.goto(`${own.url}/#/flame`);
+    await page.getByRole("heading", { name: "Where the wall time goes" }).waitFor();
+    assert.match(await page.locator(".cards li").first().innerText(), /GET .long/);
+    await page.goto(`${own.url}/#/traces?sort=cpu`);
+    await page.getByRole("row").nth(1).getByText("300 ms wall").waitFor();
+    await close(page);
+    const phone = await open(browser, `${own.url}/#/traces?sort=cpu`,
+      { viewport: { width: 375, height: 800 } });
+    const cell = phone.getByRole("row").first().getByRole("cell", { name: "300 ms wall" });
+    await cell.waitFor();
+    assert.ok(await cell.evaluate((each) => each.scrollWidth <= each.clientWidth), "cut");
+    await close(phone);
+    await own.remove();
+  });
+
   test("the flame graph of a trace says which services it leaves out", async () => {
     const end = now();
     const start = end - 20n * MS;
@@ -642,7 +680,8 @@ describe("profiles with wall time only", () => {
     test(`${view} shows it instead of no CPU time`, async () => {
       const page = await open(browser, `${spanlink.url}/#/${view}${
         view === "trace" ? `/${root.traceId}` : ""}`);
-      await page.getByText(/wall time only: 700 ms/).first().waitFor();
+      await page.getByText(view === "traces" ? "700 ms wall" : /wall time only: 700 ms/).first()
+        .waitFor();
       await close(page);
     });
   }

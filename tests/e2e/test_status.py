@@ -457,7 +457,7 @@ def test_a_service_with_wall_time_only_does_not_look_free(tmp_path):
         assert (told["cpu_known"], told["cpu_ns"], told["wall_ns"], told["samples"]) == (
             False, 0, 30_000_000, 3), told
     drawn = top("--once", "--endpoint", f"127.0.0.1:{status.page}").stdout
-    assert "wall time only: 0.03 s" in drawn
+    assert "wall time only: 0.03 s, 100.0% of it" in drawn
     assert status.stop() == 0, status.tail()
 
 

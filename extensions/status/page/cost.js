@@ -2,7 +2,7 @@
 import { get, poll, upTo } from "./api.js";
 import { columns } from "./chart.js";
 import { fill, h, segmented, select } from "./dom.js";
-import { ago, count, cpuTime, dateTime, duration, millis, named, percent,
+import { ago, brief, cost as costOf, count, cpuTime, dateTime, duration, millis, named, percent,
 	wallOnly } from "./format.js";
 import { anchor, button, choices, failure, notice, number, para, RANGES, renewed,
 	routeLink, SAMPLES, table } from "./parts.js";
@@ -80,25 +80,23 @@ export class View {
 	}
 
 	show(cost) {
-		const total = cost.routes.reduce((sum, each) => sum + each.cpu_ns, 0);
-		const wall = cost.routes.some(wallOnly);
-		if (total === 0 && !wall) {
+		const [cpu, wall] = this.total = [false, true].map((only) => cost.routes.reduce(
+			(sum, each) => sum + (wallOnly(each) === only ? costOf(each) : 0), 0));
+		if (!cpu && !wall) {
 			fill(this.body, this.nothing(cost));
 			return;
 		}
 		renewed(this);
 		const chart = h("div.panel");
 		const drawn = this.series(cost);
-		fill(this.body, wall && para("A route whose profiles measure no CPU time has its wall time, ",
-			"which includes waiting; the chart is of CPU time."),
-			total > 0 && [chart, !this.params.from && h("p.muted", "The chart shows the last ",
+		fill(this.body, wall > 0 && para("A route whose profiles measure no CPU time has its wall time, ",
+			"which includes waiting", cpu > 0 && "; the chart is of CPU time", "."),
+			chart, !this.params.from && h("p.muted", "The chart shows the last ",
 				duration(drawn.times.length * cost.step_ns), ", the table all since the start, or since a reload that "
-					+ "changed this extension.")],
-			this.table(cost.routes, total));
-		if (total > 0) {
-			columns(chart, { label: "CPU time by route", words: duration, ...drawn },
-				this.scope.signal);
-		}
+					+ "changed this extension."),
+			this.table(cost.routes));
+		columns(chart, { label: `${cpu ? "CPU" : "Wall"} time by route`, words: duration, ...drawn },
+			this.scope.signal);
 	}
 
 	nothing({ all }) {
@@ -113,10 +111,15 @@ export class View {
 			button("Show all", () => go(link("cost", { service: this.params.service }))));
 	}
 
-	/* The chart begins with the first CPU time. */
+	/* Of CPU time, if there is any. */
+	isDrawn(each) {
+		return costOf(each) > 0 && wallOnly(each) === !this.total[0];
+	}
+
+	/* The chart begins with the first time in it. */
 	series(cost) {
 		const { routes: all, from_unix_nano, step_ns } = cost;
-		const routes = all.filter((each) => each.cpu_ns > 0);
+		const routes = all.filter((each) => this.isDrawn(each));
 		const length = Math.max(0, ...routes.map((each) => each.series.length));
 		const used = routes.map((each) => each.series.findIndex((value) => value > 0))
 			.filter((i) => i >= 0);
@@ -136,29 +139,31 @@ export class View {
 		return { times, series };
 	}
 
-	table(routes, total) {
+	table(routes) {
 		const shown = this.all ? routes : routes.slice(0, SHOWN);
 		const rows = table("Routes", ["Route", "CPU", "Share", h("th", { scope: "col", title: PER_REQUEST, text: "Per request" }), h("th", { scope: "col", title: SAMPLES }, "Samples"), "Spans",
 			"Linked"],
-			shown.map((each, i) => this.row(each, i, total)), { class: "scroll panel routes" });
+			shown.map((each, i) => this.row(each, i)), { class: "scroll panel routes" });
 		if (shown.length < routes.length) {
 			rows.append(button(`Show all ${count(routes.length)} routes`, () => {
 				this.all = true;
-				rows.replaceWith(this.table(routes, total));
+				rows.replaceWith(this.table(routes));
 			}));
 		}
 		return rows;
 	}
 
-	row(each, i, total) {
-		const tone = i < DRAWN && each.cpu_ns > 0 ? `var(--series-${i + 1})` : "var(--series-0)";
-		const share = each.cpu_ns / total;
-		const none = wallOnly(each);
+	row(each, i) {
+		const tone = i < DRAWN && this.isDrawn(each) ? `var(--series-${i + 1})` : "var(--series-0)";
+		const wall = wallOnly(each);
+		const share = costOf(each) / this.total[Number(wall)];
 		return [[h("i.dotted", { style: { background: tone } }),
 			routeLink(each, this.params.from, `${named(each.service)} ${named(each.span_name)}`)],
-		number(cpuTime(each)), each.cpu_ns ? number(percent(share), share, "cpu") : number("–"),
-		number(each.spans ? cpuTime({ ...each, cpu_ns: each.cpu_ns / each.spans,
-			wall_ns: each.wall_ns / each.spans }).replace("wall time only: ", "wall ") : "–"),
+		number(cpuTime(each)), costOf(each)
+			? number(percent(share) + (wall ? " of wall time" : ""), share, wall ? "of-wall" : "cpu")
+			: number("–"),
+		number(each.spans ? brief({ ...each, cpu_ns: each.cpu_ns / each.spans,
+			wall_ns: each.wall_ns / each.spans }) : "–"),
 		...["samples", "spans", "linked"].map((key) => number(count(each[key])))];
 	}
 }

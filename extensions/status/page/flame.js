@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { fill, h, select } from "./dom.js";
 import { FlamePanel } from "./flame-panel.js";
-import { cpuTime, named, plural, waits, wallOnly } from "./format.js";
+import { cost, cpuTime, mostOf, named, plural, waits, wallOnly } from "./format.js";
 import { anchor, button, choices, failure, muted, notice, para, RANGES, renewed, routeLink,
 	sumOf, who } from "./parts.js";
 import { go, link, note } from "./route.js";
@@ -95,9 +95,9 @@ export class View {
 		fill(this.head, h("h1", "Flame graphs"));
 		let routes;
 		try {
-			const [cost, all] = await Promise.all(["/api/cost", "/api/services"].map(
+			const [costs, all] = await Promise.all(["/api/cost", "/api/services"].map(
 				(path) => get(path, {}, this.scope.signal)));
-			({ routes } = cost);
+			({ routes } = costs);
 			this.profiled = all.services.filter((each) => each.has_profiles).map((each) => each.service);
 		} catch (problem) {
 			if (problem.name === "AbortError") return;
@@ -137,10 +137,11 @@ export class View {
 				para(anchor(link("why"), "What each service sends, and why spans have no link"))));
 			return;
 		}
-		const most = busy[0].cpu_ns || 1;
-		fill(host, h("h2", "Where the CPU time goes"), h("ul.cards", busy.map((each) => h("li", {},
+		const most = mostOf(busy);
+		fill(host, h("h2", `Where the ${busy.every(wallOnly) ? "wall" : "CPU"} time goes`), h("ul.cards", busy.map((each) => h("li", {},
 			routeLink(each, "", [who(each.service, each.span_name),
-				h("span.number.measure.cpu", { style: { "--part": each.cpu_ns / most },
+				h(`span.number.measure${wallOnly(each) ? "" : ".cpu"}`, {
+					style: { "--part": cost(each) / most[Number(wallOnly(each))] },
 					text: cpuTime(each, " CPU") + (each.samples ? `, ${plural(each.samples, "sample")}` : "") })],
 			{ class: "card" })))));
 	}

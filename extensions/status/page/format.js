@@ -34,6 +34,16 @@ export function cpuTime(of, unit = "") {
 	return of.cpu_ns ? duration(of.cpu_ns) + unit : "–";
 }
 
+/** The same in short, as in "3 ms wall". */
+export const brief = (of) => (wallOnly(of) ? `${duration(of.wall_ns)} wall` : cpuTime(of));
+
+/** What is compared: CPU time, or else wall time. */
+export const cost = (of) => (wallOnly(of) ? of.wall_ns : of.cpu_ns);
+
+/** The largest CPU time and the largest wall time of those without; to divide by. */
+export const mostOf = (all) => [false, true].map((wall) => all.reduce(
+	(most, each) => (wallOnly(each) === wall ? Math.max(most, cost(each)) : most), 1));
+
 /** 12,345 */
 export function count(value) {
 	return grouped.format(Math.round(value ?? 0));

@@ -1,8 +1,9 @@
 /* The live list of traces, with search and order. */
 import { connection, get, poll } from "./api.js";
 import { announce, fill, h, plain, segmented, select } from "./dom.js";
-import { ago, at, between, count, cpuTime, duration, isDuration, plural, spanIdOf,
-	startless, traceIdOf, waits, word } from "./format.js";
+import { ago, at, between, brief, cost, count, cpuTime, duration, isDuration, mostOf, plural,
+	spanIdOf,
+	startless, traceIdOf, waits, wallOnly, word } from "./format.js";
 import { anchor, button, choices, failure, muted, notice, para, SAMPLES, who } from "./parts.js";
 import { go, link, note } from "./route.js";
 import { Rows } from "./rows.js";
@@ -59,10 +60,10 @@ function containing(text) {
 function joined(answers, sort) {
 	const rows = new Map();
 	for (const { traces } of answers) for (const row of traces) rows.set(rowKey(row), row);
-	const key = { cpu: "cpu_ns", duration: "duration_ns" }[sort];
 	const all = [...rows.values()];
-	return answers.length === 1 ? all : all.sort((a, b) => (key ? b[key] - a[key]
-		: between(a.start_unix_nano, b.start_unix_nano)));
+	return answers.length === 1 ? all : all.sort((a, b) => (sort === "cpu"
+		? b.cpu_ns - a.cpu_ns || cost(b) - cost(a)
+		: sort === "duration" ? b.duration_ns - a.duration_ns : between(a.start_unix_nano, b.start_unix_nano)));
 }
 
 const age = (start) => (start === "0" ? "start missing" : ago(start));
@@ -263,7 +264,7 @@ export class View {
 	paint() {
 		this.longest = Math.max(1, ...this.rows.slice(0, PAGE).map((row) => (startless(row)
 			? 0 : row.duration_ns)));
-		this.costliest = Math.max(1, ...this.rows.slice(0, PAGE).map((row) => row.cpu_ns));
+		this.most = mostOf(this.rows.slice(0, PAGE));
 		this.table.hidden = this.rows.length === 0;
 		this.table.setAttribute("aria-rowcount", this.next ? -1 : this.rows.length + 1);
 		const later = waits(this.waiting);
@@ -304,9 +305,10 @@ export class View {
 	}
 
 	row(row) {
-		const cell = (label, text, kind, share) => h("span", { role: "cell", class: `number ${kind}`,
-			dataset: { label },
+		const cell = (label, text, kind, share, title) => h("span", { role: "cell", class: `number ${kind}`,
+			dataset: { label }, title,
 			style: { "--part": share }, text });
+		const wall = wallOnly(row);
 		const beginning = !row.root_seen ? " root not here yet" : row.root_has_parent && " parent not here";
 		return h("div.row", { role: "row", "aria-rowindex": "0" },
 			h("span.what", { role: "cell" },
@@ -320,7 +322,8 @@ export class View {
 					title: at(row.start_unix_nano) })),
 			startless(row) ? cell("Duration", "–", "") : cell("Duration", duration(row.duration_ns),
 				"measure", row.duration_ns / this.longest),
-			cell("CPU", cpuTime(row), row.cpu_ns ? "measure cpu" : "", row.cpu_ns / this.costliest),
+			cell(wall ? "" : "CPU", brief(row), cost(row) ? `measure ${wall ? "" : "cpu"}` : "",
+				cost(row) / this.most[Number(wall)], wall && cpuTime(row)),
 			cell("Samples", count(row.samples), "few"), cell("Spans", count(row.spans), "few"),
 			h("span.link", { role: "cell" }, this.linkState(row)));
 	}
