@@ -534,6 +534,41 @@ describe("a trace of 3,000 spans", () => {
   });
 });
 
+test("deep spans keep their names, and durations leave the ends of bars free", async () => {
+  const spanlink = await Spanlink.start(HASTY);
+  const trace = id(32);
+  const end = now();
+  let parent = "";
+  const spans = Array.from({ length: 31 }, (_, i) => {
+    const made = span({ trace, parent, name: `step_${i}`, kind: i ? 1 : 2,
+      start: end - 4000n * MS + BigInt(i * 20) * MS, end: end - BigInt(i * 20) * MS });
+    parent = made.spanId;
+    return made;
+  });
+  await sendSpans(spanlink, "deep", spans);
+  await until(async () => (await spanlink.api(`/api/traces/${trace}`)).spans.length === 31,
+    "the spans");
+  for (const width of [375, 1280]) {
+    const page = await open(browser, `${spanlink.url}/#/trace/${trace}`,
+      { viewport: { width, height: 1400 } });
+    await page.getByRole("treeitem", { name: "step_30" }).waitFor();
+    const rows = await page.locator(".span-row:not(.ruler)").evaluateAll((all) => all.map((row) => {
+      const [name, bar, length] = [".name", ".time-cell .bar", ".length"].map(
+        (part) => row.querySelector(part).getBoundingClientRect());
+      const label = row.querySelector(".label");
+      return { cut: label.scrollWidth > label.clientWidth, at: name.left,
+        covered: length.left < bar.right && length.right > bar.right - 4 };
+    }));
+    assert.equal(rows.length, 31);
+    rows.forEach((row, i) => {
+      assert.ok(!row.cut && !row.covered, `${width} px, row ${i}: ${JSON.stringify(row)}`);
+      assert.ok(i < 2 || row.at > rows[i - 1].at, `row ${i} is indented`);
+    });
+    await close(page);
+  }
+  await spanlink.remove();
+});
+
 describe("a profiler with another name", () => {
   let spanlink;
   before(async () => (spanlink = await Spanlink.start(HASTY)));

@@ -2,8 +2,8 @@
 import { get, poll } from "./api.js";
 import { announce, copyButton, fill, h } from "./dom.js";
 import { FlamePanel } from "./flame-panel.js";
-import { between, count, cpuTime, dateTime, duration, hue, named, percent, plural, startless, waits, wallOnly,
-	word } from "./format.js";
+import { between, brief, cost, count, cpuTime, dateTime, duration, hue, named, percent, plural,
+	startless, waits, wallOnly, word } from "./format.js";
 import { anchor, code, facts, failure, muted, para, renewed, swatch, who } from "./parts.js";
 import { link, note } from "./route.js";
 import { Rows } from "./rows.js";
@@ -63,9 +63,6 @@ const isLinked = (span) => span.decision === "linked";
 const isDrawn = (span) => isLinked(span) || span.samples > 0;
 
 const begins = (span, known) => (startless(span) ? "start missing" : known);
-
-/* What spans are compared by: CPU time, or else wall time. */
-const cost = (span) => (wallOnly(span) ? span.wall_ns : span.cpu_ns);
 
 /* The CPU time of spans, and the wall time of those without CPU time. */
 function times(spans, unit = "", whose = false) {
@@ -206,12 +203,13 @@ export class View {
 		const open = node.children.length === 0 ? null : String(!this.closed.has(node.key));
 		const [left, wide] = startless(span) ? [0, 0]
 			: [this.offset(span), span.duration_ns].map((ns) => (100 * ns) / this.length);
+		const inside = left + wide >= 70 && left < 30;
 		const length = begins(span, duration(span.duration_ns));
 		const color = { "--hue": hue(span.service) };
 		const failed = span.status?.code === 2 || span.status?.code === "ERROR";
 		const item = h("div.tree-cell", { role: "treeitem", "aria-level": node.level,
 			"aria-expanded": open, "aria-selected": String(node === this.node), "aria-posinset": node.index,
-			"aria-setsize": node.size, style: { "--level": Math.min(node.level - 1, 24) },
+			"aria-setsize": node.size, style: { "--deep": (node.level - 1) / (node.level + 4) },
 			"aria-label": `${named(span.service, "no service")} ${named(span.name)}`
 				+ (node.orphan ? " parent not here" : ""),
 			"aria-description": length +
@@ -230,9 +228,10 @@ export class View {
 				!startless(span) && h("i.bar", { style: { ...color, left: `${left}%`, width: `max(3px, ${wide}%)` } }),
 				(span.events ?? []).slice(0, 20).map((event) => h("i.tick", { style: {
 					left: `${(100 * between(this.from, event.time_unix_nano)) / this.length}%` } })),
-				h("span", { class: `length ${left + wide >= 70 && left < 30 ? "inside" : ""}`,
+				h("span", { class: `length ${inside ? "inside" : ""}`,
 					style: left + wide < 70 ? { left: `calc(max(3px, ${wide}%) + ${left}% + 6px)` }
-						: { right: `calc(${Math.max(0, 100 - left)}% + 6px)` } }, length)),
+						: inside ? { left: `calc(${left}% + 6px)` }
+							: { right: `calc(${Math.max(0, 100 - left)}% + 6px)` } }, length)),
 			h("span.cpu-cell", { "aria-hidden": "true" }, this.cpu(span)));
 	}
 
@@ -242,7 +241,7 @@ export class View {
 		return h("a", { href: link("trace", { span: span.span_id }, this.id), tabindex: "-1",
 			class: `cpu-link ${wall ? "wall" : ""}`, title: wall && cpuTime(span),
 			style: { "--part": span.cpu_ns / this.mostCpu },
-			text: wall ? `${duration(span.wall_ns)} wall` : span.cpu_ns ? duration(span.cpu_ns)
+			text: wall ? brief(span) : span.cpu_ns ? duration(span.cpu_ns)
 				: span.reason === "inherited" ? "of its root" : plural(span.samples, "sample") });
 	}
 
