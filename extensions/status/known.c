@@ -430,6 +430,8 @@ void known_window_came(struct known *known, const struct watch_window *window)
     uint32_t serial = ++known->window_serial;
     service->times_cpu |= window->times_cpu;
     service->last_came = window->arrived;
+    if (!service->began || window->start < service->began)
+        service->began = window->start ? window->start : 1;
     known->windows[serial % KNOWN_WINDOWS] = (struct known_window){
         .serial = serial,
         .nth = service->windows++,
@@ -480,10 +482,12 @@ static void known_add_sample(struct known *known, uint16_t service,
     span->cpu_ns += sum.cpu_ns;
     span->wall_ns += sum.wall_ns;
     span->times_cpu |= window->times_cpu || sample->cpu_ns;
-    if (window->beside)
+    if (window->beside) {
         span->beside = true;
-    else
+    } else {
+        known->services[service]->no_ids = 0;
         known_confirm(known, span);
+    }
     if (!span->dealt || known_is_foreign(span) || known_owes(span)) {
         known_owe(known, span, &sum, over, window->arrived);
         return;

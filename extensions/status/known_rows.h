@@ -14,7 +14,7 @@ enum {
     KNOWN_UNNAMED = 2 * KNOWN_SERVICES, /* ... and before them, of each service two */
     KNOWN_ROUTES = KNOWN_UNNAMED + KNOWN_NAMED,
     KNOWN_WINDOWS = 1024,
-    KNOWN_REASONS = 20,
+    KNOWN_REASONS = 28,
     KNOWN_BESIDE = 16,
     KNOWN_UPLOADS = 16,  /* of a service, the newest */
     KNOWN_HISTORY = 40,  /* steps of a service's history */
@@ -65,9 +65,11 @@ struct known_service {
     uint64_t samples, wall_samples; /* as a span's */
     uint64_t uses, last; /* decisions and profiles, with those of what gave way to it; the newest */
     uint64_t reasons[KNOWN_REASONS];
+    uint8_t no_ids; /* the reason of known->reasons that says so; 0: samples name spans, or may */
     uint16_t profiles_under;    /* where samples of its spans came instead; 0: nowhere */
     uint32_t windows;           /* came so far */
     uint64_t first_came;        /* the oldest profile */
+    uint64_t began;             /* its start, of those of kinds that confirm; 0: none came */
     uint64_t any_came, any_end; /* of the newest profile: when it arrived, and its end */
     uint64_t last_came;         /* the newest of a kind that confirms */
     uint64_t beside[KNOWN_BESIDE], beside_count; /* hashes of the newest of other kinds */

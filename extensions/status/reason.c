@@ -12,6 +12,10 @@ static const struct watch_reason came_late = {
     "Let the profiler upload more often, or raise `hold` of the correlation processor above the "
     "time that its profiles take to arrive."};
 
+#define LATER_WAIT "Nothing needs to be done: later spans wait for their profiles."
+static const struct watch_reason before_first = {
+    REASON_BEFORE_FIRST,
+    "It ended before the first profile of its service came, so it has no link. " LATER_WAIT, NULL};
 static const struct watch_reason profiles_refused = {
     REASON_REFUSED, "Its profiles are refused: their clock is wrong.",
     "Set the clock of the profiled process's host."};
@@ -56,9 +60,14 @@ static bool missed_samples(const struct watch_reason *reason)
     return false;
 }
 
+static bool is_word(const struct watch_reason *reason, const char *word)
+{
+    return strcmp(reason->word, word) == 0;
+}
+
 static bool before_start(const struct watch_reason *reason)
 {
-    return strcmp(reason->word, "before_start") == 0;
+    return is_word(reason, "before_start");
 }
 
 /* Whether its samples are missing because the profiles of its service are refused. */
@@ -70,6 +79,27 @@ static bool is_refused(const struct known *known, const struct known_span *span,
            clocks_find(&known->clocks, service->name, service->last_came, span->decided);
 }
 
+/* By its own clock; 0: not known. */
+static uint64_t ended_of(const struct known_span *span)
+{
+    return span->decided - (uint64_t)(span->waited_ms * (int64_t)NS_PER_MS);
+}
+
+/* Of a span that no sample names. */
+static const struct watch_reason *unnamed_reason(const struct known *known,
+                                                 const struct known_span *span)
+{
+    const struct known_service *service = known->services[span->service];
+    const struct watch_reason *decided = known->reasons[span->reason];
+    if (is_refused(known, span, decided))
+        return &profiles_refused;
+    if (!is_word(decided, "no_sample") || span->beside)
+        return decided;
+    if (service->no_ids)
+        return known->reasons[service->no_ids - 1];
+    return span->service && ended_of(span) < service->began ? &before_first : decided;
+}
+
 /* NULL: the windows with its samples are forgotten, so that it stays as it was. */
 static const struct watch_reason *reason_now(const struct known *known,
                                              const struct known_span *span)
@@ -77,13 +107,15 @@ static const struct watch_reason *reason_now(const struct known *known,
     const struct known_window *first = window_of(known, span->first_window);
     const struct watch_reason *decided = known->reasons[span->reason];
     if (!span->first_window)
-        return is_refused(known, span, decided) ? &profiles_refused : decided;
+        return unnamed_reason(known, span);
     if (!first && !window_of(known, span->last_window))
         return NULL;
     if (other_service(known, span))
         return &names_differ;
     bool late = first && first->arrived > span->decided &&
                 (missed_samples(decided) || before_start(decided));
+    if (late && is_word(decided, "not_profiled"))
+        return &before_first;
     return late ? &came_late : decided;
 }
 
@@ -107,12 +139,6 @@ void reason_take_back(struct known *known, const struct known_span *span)
     service->reasons[span->told] -= service->reasons[span->told] > 0;
     if (step)
         step->reasons[span->told] -= step->reasons[span->told] > 0;
-}
-
-/* By its own clock; 0: not known. */
-static uint64_t ended_of(const struct known_span *span)
-{
-    return span->decided - (uint64_t)(span->waited_ms * (int64_t)NS_PER_MS);
 }
 
 /* Notes once a link that opens an empty flame graph, since the clocks of span and profile differ.
@@ -151,10 +177,26 @@ void reason_recount(struct known *known, struct known_span *span)
         service->profiles_under = 0;
 }
 
+/* It holds of the spans before, too, which were decided while that was not proved yet. */
+static void note_no_ids(struct known *known, const struct known_span *span)
+{
+    struct known_service *service = known->services[span->service];
+    if (service->no_ids || !span->service)
+        return;
+    service->no_ids = (uint8_t)(span->reason + 1);
+    for (uint32_t i = 0; i < known->span_count; i++) {
+        struct known_span *each = known_at(known, i);
+        if (each->service == span->service && each != span)
+            reason_recount(known, each);
+    }
+}
+
 void reason_decided(struct known *known, struct known_span *span)
 {
     span->told = span->reason;
     reason_recount(known, span);
+    if (has_reason(span) && is_word(known->reasons[span->reason], "no_ids"))
+        note_no_ids(known, span);
 }
 
 /* How a profiler is given its name, as in docs/sdks.md: few read the environment. */
@@ -181,7 +223,7 @@ void reason_names_fix(const struct known *known, const struct known_service *ser
     struct view profiles = names_get(&known->names, other->name);
     snprintf(out, size,
              "Give the profiler the name of the spans, \"%.*s\" (%s), or the SDK the name of the "
-             "profiles (OTEL_SERVICE_NAME=%.*s).",
+             "profiles (OTEL_SERVICE_NAME=%.*s, unless the code sets service.name itself).",
              VIEW_ARG(spans), name_setting(service->language), VIEW_ARG(profiles));
 }
 
@@ -205,6 +247,26 @@ static void tell_names(const struct known *known, const struct known_span *span,
                      told->fix_buffer, sizeof told->fix_buffer);
     told->text = told->text_buffer;
     told->fix = told->fix_buffer;
+}
+
+static void tell_before_first(const struct known *known, const struct known_span *span,
+                              struct told_reason *told)
+{
+    const struct known_window *first = window_of(known, span->first_window);
+    uint64_t ended = ended_of(span), began = known->services[span->service]->began;
+    if (first && first->arrived > ended)
+        snprintf(told->text_buffer, sizeof told->text_buffer,
+                 "It ended %.0f s before the first profile of its service came, which holds its "
+                 "samples, and had been forwarded by then. " LATER_WAIT,
+                 (double)(first->arrived - ended) / 1e9);
+    else if (began > ended)
+        snprintf(told->text_buffer, sizeof told->text_buffer,
+                 "It ended %.0f s before the first profile of its service begins, so no profile "
+                 "covers its time. " LATER_WAIT,
+                 (double)(began - ended) / 1e9);
+    else
+        return;
+    told->text = told->text_buffer;
 }
 
 static void tell_late(const struct known *known, const struct known_span *span,
@@ -294,6 +356,8 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
         told->text = "Only samples of wall time name it: the profiler did not catch it computing.";
     if (strcmp(reason->word, REASON_NAMES_DIFFER) == 0)
         tell_names(known, span, told);
+    else if (reason == &before_first)
+        tell_before_first(known, span, told);
     else if (reason == &came_late)
         tell_late(known, span, told);
     else if (before_start(reason))

@@ -10,6 +10,8 @@
 /* Samples with its id came under another service name; under its own, after the decision. */
 #define REASON_NAMES_DIFFER "names_differ"
 #define REASON_CAME_LATE    "came_late"
+/* It ended before the first profile of its service came. */
+#define REASON_BEFORE_FIRST "before_first_profile"
 /* No sample came, as its service's profiles are refused because of their clock. */
 #define REASON_REFUSED "profiles_refused"
 

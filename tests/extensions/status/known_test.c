@@ -218,7 +218,8 @@ START_TEST(names_differ_where_no_sample_came_under_the_name_of_the_span)
     ck_assert(differs(&rig, known_find(&rig.known, 1), &told));
     ck_assert_ptr_nonnull(strstr(told.text, "under \"shop-worker\", but the span is of "
                                             "\"shop\""));
-    ck_assert_ptr_nonnull(strstr(told.fix, "OTEL_SERVICE_NAME=shop-worker)"));
+    ck_assert_ptr_nonnull(strstr(told.fix, "OTEL_SERVICE_NAME=shop-worker, unless the code "
+                                           "sets service.name itself)"));
     ck_assert_uint_eq(counted(&rig, "shop", REASON_NAMES_DIFFER), 1);
     ck_assert_uint_eq(counted(&rig, "shop", "no_sample"), 0);
     ck_assert(has_other_profiles(&rig));
@@ -250,6 +251,71 @@ START_TEST(samples_after_the_decision_came_late)
     sampled(&rig, 2, 5, NOW + 40 * NS_PER_S);
     ck_assert(reason_of(&rig.known, known_find(&rig.known, 2), &told));
     ck_assert_str_eq(told.word, "hold_full");
+    rig_release(&rig);
+}
+END_TEST
+
+static void decide_for(struct rig *rig, uint64_t id, const struct watch_reason *reason,
+                       uint64_t now)
+{
+    const struct watch_decision decision = {.span_id = id,
+                                            .service = shop(),
+                                            .action = WATCH_AS_CAME,
+                                            .reason = reason,
+                                            .ended = now - NS_PER_S,
+                                            .decided = now};
+    known_decided(&rig->known, &decision);
+    known_fold(&rig->known);
+}
+
+START_TEST(spans_before_the_first_profile_need_nothing)
+{
+    static const struct watch_reason not_profiled = {"not_profiled", "none", "Start one."};
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    decide_for(&rig, 1, &not_profiled, NOW);
+    sampled(&rig, 1, 5, NOW + 8 * NS_PER_S);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 1), &told));
+    ck_assert_str_eq(told.word, REASON_BEFORE_FIRST);
+    ck_assert_ptr_nonnull(strstr(told.text, "ended 9 s before the first profile of its service"));
+    ck_assert_ptr_nonnull(strstr(told.text, "Nothing needs to be done"));
+    ck_assert_ptr_null(told.fix);
+    ck_assert_uint_eq(counted(&rig, "shop", REASON_CAME_LATE), 0);
+    /* The profile begins at NOW + 7 s. */
+    decide_for(&rig, 2, &no_sample, NOW + 5 * NS_PER_S);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 2), &told));
+    ck_assert_str_eq(told.word, REASON_BEFORE_FIRST);
+    ck_assert_ptr_nonnull(strstr(told.text, "no profile covers its time"));
+    ck_assert_uint_eq(counted(&rig, "shop", REASON_BEFORE_FIRST), 2);
+    decide_for(&rig, 3, &no_sample, NOW + 9 * NS_PER_S);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 3), &told));
+    ck_assert_str_eq(told.word, "no_sample");
+    rig_release(&rig);
+}
+END_TEST
+
+START_TEST(a_service_without_ids_has_no_span_that_was_not_caught_computing)
+{
+    static const struct watch_reason no_ids = {"no_ids", "no ids", "Add them."};
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    sampled(&rig, 0, 5, NOW - 60 * NS_PER_S);
+    decide(&rig, 1, false, NOW);
+    ck_assert_uint_eq(counted(&rig, "shop", "no_sample"), 1);
+    decide_for(&rig, 2, &no_ids, NOW + NS_PER_S);
+    decide(&rig, 3, false, NOW + 2 * NS_PER_S); /* as after a reload */
+    for (uint64_t id = 1; id <= 3; id++) {
+        ck_assert(reason_of(&rig.known, known_find(&rig.known, id), &told));
+        ck_assert_str_eq(told.fix, "Add them.");
+    }
+    ck_assert_uint_eq(counted(&rig, "shop", "no_ids"), 3);
+    ck_assert_uint_eq(counted(&rig, "shop", "no_sample"), 0);
+    sampled(&rig, 4, 5, NOW + 3 * NS_PER_S);
+    decide(&rig, 5, false, NOW + 4 * NS_PER_S);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 5), &told));
+    ck_assert_str_eq(told.word, "no_sample");
     rig_release(&rig);
 }
 END_TEST
@@ -949,7 +1015,9 @@ SUITE_MAIN("status known", samples_are_joined_with_their_span_in_any_order,
            a_profile_id_is_a_link_unless_it_was_decided_otherwise,
            refused_profiles_are_the_reason_until_one_is_accepted,
            names_differ_where_no_sample_came_under_the_name_of_the_span,
-           samples_after_the_decision_came_late, samples_are_unclaimed_until_their_span_passes,
+           samples_after_the_decision_came_late, spans_before_the_first_profile_need_nothing,
+           a_service_without_ids_has_no_span_that_was_not_caught_computing,
+           samples_are_unclaimed_until_their_span_passes,
            the_metrics_count_what_no_span_claims_for_long,
            samples_that_name_no_span_are_a_row_of_their_service,
            samples_of_another_name_say_what_they_measure, a_tenant_has_samples_of_its_own,
