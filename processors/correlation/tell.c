@@ -3,6 +3,7 @@
 #include "lib/wire/proto/proto_scan.h"
 #include "lib/wire/proto/text.h"
 #include "processors/correlation/known/uploads.h"
+#include "processors/correlation/rule/labels.h"
 #include "processors/correlation/rule/waiting.h"
 
 #include <stdio.h>
@@ -20,11 +21,7 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                              "names it came.",
                              NULL},
     [REASON_NO_PARENT] = {"no_parent", "Its local root has no profile either.", NULL},
-    [REASON_NO_IDS] = {"no_ids",
-                       "Its service sends profiles, but no sample of a kind that confirms names a "
-                       "span.",
-                       "Add the span processor of Pyroscope's OpenTelemetry package for the "
-                       "service's language, so that samples carry span ids."},
+    [REASON_NO_IDS] = {NULL, NULL, NULL}, /* see labels.h */
     [REASON_NOT_PROFILED] = {"not_profiled", "No profile of its service was accepted.",
                              "Start the profiler in the service and send its profiles here, under "
                              "the same service name as its spans."},
@@ -89,7 +86,11 @@ static const struct watch_reason *reason_of(const struct context *context, enum 
         return &silent;
     bool is_unsymbolized =
         context->service && context->service->unsymbolized && unsymbolized[reason].word;
-    return is_unsymbolized ? &unsymbolized[reason] : &reasons[reason];
+    if (is_unsymbolized)
+        return &unsymbolized[reason];
+    if (reason == REASON_NO_IDS)
+        return &labels_of(context->service ? context->service->language : NULL)->no_ids;
+    return &reasons[reason];
 }
 
 /* A local time as wall time. */

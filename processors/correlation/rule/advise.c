@@ -1,6 +1,7 @@
 #include "processors/correlation/rule/advise.h"
 
 #include "lib/base/log.h"
+#include "processors/correlation/rule/labels.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,29 +62,6 @@ void advise_names(struct correlation *self, struct service *profiled, const stru
     end_line(&self->advice, from);
 }
 
-/* What adds span ids to samples, by language. */
-static const char *what_labels(const char *language)
-{
-    static const struct {
-        const char *language, *text;
-    } ways[] = {
-        {"python", "add PyroscopeSpanProcessor of pyroscope-otel to the tracer provider"},
-        {"go", "wrap the tracer provider with otelpyroscope of otel-profiling-go"},
-        {"java", "load pyroscope-otel.jar with -Dotel.javaagent.extensions, and keep "
-                 "PYROSCOPE_FORMAT at jfr"},
-        {"nodejs", "no span processor exists: wrap a span's work in Pyroscope.wrapWithLabels "
-                   "({span_id: ...}, work)"},
-        {"ruby", "add Pyroscope::Otel::SpanProcessor, or use Pyroscope.tag_wrapper"},
-        {"dotnet", "add PyroscopeSpanProcessor of Pyroscope.OpenTelemetry"},
-        {"rust", "no span processor exists: set span_id with the agent's tag_wrapper"},
-    };
-    for (size_t i = 0; language && i < sizeof ways / sizeof *ways; i++)
-        if (strcmp(language, ways[i].language) == 0)
-            return ways[i].text;
-    return "label each sample with the span_id of its local root (the span processor of "
-           "Pyroscope's OpenTelemetry package does)";
-}
-
 void advise_no_ids(struct correlation *self, struct service *service, uint64_t mono)
 {
     if (!may_advise(self, service, ADVICE_NO_IDS, mono))
@@ -97,7 +75,7 @@ void advise_no_ids(struct correlation *self, struct service *service, uint64_t m
                      "%s: service \"%.*s\" is profiled, but no sample of it has a span id, so no "
                      "span is linked: %s",
                      self->env->id, VIEW_ARG(service_name(service)),
-                     what_labels(service->language));
+                     labels_of(service->language)->way);
     else
         bytes_printf(&self->advice,
                      "%s: service \"%.*s\" sends no profiles of a kind that confirms spans (CPU or "
