@@ -58,7 +58,8 @@ describe("an empty process", () => {
     const setting = page.getByRole("region", { name: "Setting of the profiler" });
     for (const text of [`server_address="${spanlink.pyroscope}"`,
       `ApplicationName: "…", ServerAddress: "${spanlink.pyroscope}"`,
-      `appName: "…", serverAddress: "${spanlink.pyroscope}"`,
+      `appName: "…", serverAddress: "${spanlink.pyroscope}"`, "PyroscopeSpanProcessor()",
+      "Pyroscope.start(); Pyroscope.wrapWithLabels({span_id: ",
       `PYROSCOPE_SERVER_ADDRESS=${spanlink.pyroscope}`]) await setting.getByText(text).waitFor();
     assert.deepEqual(await violations(page), []);
     await close(page);
@@ -569,6 +570,24 @@ test("deep spans keep their names, and durations leave the ends of bars free", a
   await spanlink.remove();
 });
 
+test("the chart of a service without traffic goes on to now", async () => {
+  const spanlink = await Spanlink.start(HASTY);
+  await sendRoots(spanlink, "quiet", ["GET /"]);
+  const { services } = await until(async () => {
+    const told = await spanlink.api("/api/services");
+    return told.services[0]?.history.length > 0 && told;
+  }, "the decision");
+  const page = await open(browser, "about:blank");
+  await page.clock.setFixedTime(Number(BigInt(services[0].history[0].to_unix_nano) / MS) + 300_000);
+  await page.goto(`${spanlink.url}/#/why`);
+  const columns = page.locator(".service-card .column");
+  await columns.nth(10).waitFor({ state: "attached" });
+  assert.equal(await columns.first().locator("rect:not(.back)").count(), 1);
+  assert.equal(await columns.last().locator("rect:not(.back)").count(), 0);
+  await page.context().close();
+  await spanlink.remove();
+});
+
 describe("a profiler with another name", () => {
   let spanlink;
   before(async () => (spanlink = await Spanlink.start(HASTY)));
@@ -589,6 +608,8 @@ describe("a profiler with another name", () => {
       .first().waitFor();
     await page.getByRole("article").filter({ has: page.getByRole("heading",
       { name: "shop-profiler", exact: true }) }).getByText("Its samples name spans of shop").waitFor();
+    await card.getByText("unless the code sets service.name itself").waitFor();
+    assert.equal(await card.getByText(/Why no profile came is not known/).count(), 0);
     await fetch(`${spanlink.pyroscope}/ingest?name=shop&format=pprof`, { method: "POST",
       body: "no profile" });
     await page.getByText(/^pyroscope refused 1 request: /).waitFor();
@@ -605,6 +626,11 @@ describe("a profiler with another name", () => {
     await page.getByText("10 ms").first().waitFor();
     assert.ok((await page.getByLabel("Service").locator("option").allInnerTexts())
       .includes("shop-profiler"));
+    await sendProfile(spanlink, "shop", [{ stack: ["main"], value: 10_000_000, span: id(16) }],
+      now() - 10n * NS, now());
+    await page.goto(`${spanlink.url}/#/why`);
+    await card.getByRole("heading", { name: "Names that did not match" }).waitFor();
+    await card.getByText(/They have come under the right name since/).waitFor();
     await close(page);
   });
 });

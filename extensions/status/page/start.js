@@ -34,9 +34,10 @@ function steps(components) {
 		para("For flame graphs, also start a Pyroscope profiler with span ids. Its application name " +
 			"must equal the service.name of the traces."),
 		table("Setting of the profiler", ["Language", "Setting"], [
-			["Python", code(`pyroscope.configure(application_name="…", server_address="${to}")`)],
+			["Python", code(`pyroscope.configure(application_name="…", server_address="${to}"); tracer_provider.add_span_processor(PyroscopeSpanProcessor())`)],
 			["Go", code(`pyroscope.Config{ApplicationName: "…", ServerAddress: "${to}"}`)],
-			["Node.js, wall time", code(`Pyroscope.init({appName: "…", serverAddress: "${to}"})`)],
+			["Node.js, wall time", code(`Pyroscope.init({appName: "…", serverAddress: "${to}"}); Pyroscope.start(); Pyroscope.wrapWithLabels(`
+				+ "{span_id: span.spanContext().spanId}, work)")],
 			["Java, .NET", code(`PYROSCOPE_APPLICATION_NAME=… PYROSCOPE_SERVER_ADDRESS=${to}`)]]),
 		h("p.muted", "This page updates itself."));
 }

@@ -17,6 +17,9 @@ const THREADS = "If it computes: SDKs label threads, so work in a thread pool or
 /* of a chart, at least */
 const COLUMNS = 24;
 
+/* steps that the API has */
+const HISTORY = 40;
+
 const HEADINGS = { linked: "It has a flame graph", not_linked: "It has no flame graph",
 	as_came: "It was forwarded unchanged", waiting: "It waits for its samples",
 	unknown: "This span is not known" };
@@ -132,7 +135,8 @@ export class View {
 		const trouble = h("div", troubles(problems(pipelines)), losses(components));
 		if (trouble.textContent !== this.trouble.textContent) fill(this.trouble, trouble);
 		const waiting = services.length === 0 && hold?.spans > 0 ? waits(hold) : "";
-		const text = JSON.stringify([services, waiting]);
+		const text = JSON.stringify([services, waiting, services.some((each) => each.history.length)
+			&& Math.floor(Date.now() / 30e3)]);
 		if (text === this.text || this.services.contains(document.activeElement)) return;
 		this.text = text;
 		renewed(this);
@@ -149,7 +153,7 @@ export class View {
 			para(`${count(service.linked)} of ${count(all)} decided spans linked`,
 				all > 0 && ` (${percent(service.linked / all)})`,
 				`, ${count(service.spans)} seen, ${cpuTime(service, " CPU")}`),
-			unmatched.length > 0 && mismatch(service, unmatched),
+			unmatched.length > 0 && mismatch(service, unmatched[0], services),
 			profiles(service, services).map((each) => para(each)), chart, reasons(service));
 		if ((service.history ?? []).length > 0) history(chart, service, this.scope.signal);
 		return card;
@@ -173,7 +177,8 @@ const losses = (components) => [
 		}))];
 
 /* When the profiles of a service come, and whether their times are plausible. */
-function profiles({ service, profiles: of, has_spans, reasons: why }, services) {
+function profiles({ service, profiles: of, has_spans, reasons: why,
+	profile_services_unmatched: { length: unmatched } }, services) {
 	const spansOf = services.filter((each) => each.profile_services_unmatched.includes(service));
 	const late = of.last_end_unix_nano ? between(of.last_end_unix_nano, of.last_unix_nano) : 0;
 	const far = of.out_of_reach_ns;
@@ -183,16 +188,21 @@ function profiles({ service, profiles: of, has_spans, reasons: why }, services) 
 	of.linked_out_of_reach > 0 && `The profiles of ${plural(of.linked_out_of_reach, "linked span")} are `
 		+ `${duration(Math.abs(far))} ${far < 0 ? "before" : "after"} the span: Grafana asks for 30 s `
 		+ "around it and finds nothing. Set the clock.",
-	has_spans && !of.last_unix_nano && why.some((each) => each.reason === "not_profiled")
+	has_spans && !of.last_unix_nano && !unmatched && why.some((each) => each.reason === "not_profiled")
 		&& "Why no profile came is not known: there is no profiler, it cannot reach this process, its "
 		+ "profiles were refused, or its name is that of no span."].filter(Boolean);
 }
 
-function mismatch({ service, unmatched_fix: fix }, names) {
-	return h("div.notice.warn", h("h4", "Names that do not match"),
-		para("Profiles are named ", names.flatMap((name) => [code(name), " "]),
-			", but spans ", code(service), "."),
-		h("p.fix", h("strong", "What to do: "), fix));
+function mismatch({ service, unmatched_fix: fix, profiles: own }, name, services) {
+	const last = services.find((each) => each.service === name)?.profiles.last_unix_nano;
+	/* The latest profile has the right name. */
+	const over = last && own.last_unix_nano && between(last, own.last_unix_nano) > 0;
+	return h(`div.notice${over ? "" : ".warn"}`,
+		h("h4", `Names that d${over ? "id" : "o"} not match`),
+		over ? para("Profiles of ", code(service), " were named ", code(name), `, the last ${ago(last)}. `,
+			"They have come under the right name since.")
+			: [para("Profiles are named ", code(name), ", but spans ", code(service), "."),
+				h("p.fix", h("strong", "What to do: "), fix)]);
 }
 
 function reasons(service) {
@@ -211,9 +221,11 @@ function tone(reason) {
 function history(host, { service, history: steps }, signal) {
 	const begins = steps.map((each) => millis(each.from_unix_nano));
 	const step = millis(steps[0].to_unix_nano) - begins[0];
-	const length = Math.max(upTo(COLUMNS, begins.at(-1), step),
-		Math.round((begins.at(-1) - begins[0]) / step) + 1);
-	const times = Array.from({ length }, (_, i) => begins.at(-1) - (length - 1 - i) * step);
+	/* Until now, but the clock of the browser may be ahead. */
+	const last = Math.max(begins.at(-1), Math.min(Math.floor(Date.now() / step) * step,
+		begins[0] + (HISTORY - 1) * step));
+	const length = Math.max(upTo(COLUMNS, last, step), Math.round((last - begins[0]) / step) + 1);
+	const times = Array.from({ length }, (_, i) => last - (length - 1 - i) * step);
 	const values = (of) => {
 		const at = new Map(steps.map((each, i) => [begins[i], of(each)]));
 		return times.map((time) => at.get(time) ?? 0);
