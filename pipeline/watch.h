@@ -53,13 +53,14 @@ struct watch_held {
 typedef void watch_held_fn(void *ctx, const struct watch_held *held);
 
 /* A profile upload. Duplicates are not reported, but for those of kinds that confirm no links,
- * which are beside: of their samples only the wall time counts. */
+ * which are beside: their samples explain no link, but their CPU and wall time counts. */
 struct watch_window {
     struct watch_service service;
     const char *kind; /* "process_cpu"; static */
     uint64_t start, end, arrived;
     bool times_cpu; /* its samples have CPU time */
     bool beside;
+    bool untimed; /* beside, of a kind other than CPU and wall time: its samples have an id only */
     uint64_t content; /* of one that is beside: a hash, equal for duplicates; 0: it is none */
     uint64_t upload;  /* a hash of it, the same from every instance that it passes; 0: not known */
     const void *source; /* the instance that tells of it */

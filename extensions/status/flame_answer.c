@@ -230,7 +230,7 @@ static void narrow(struct status *self, struct wanted *wanted)
             uint64_t from = window_arrival(known, span->first_window);
             uint64_t to = window_arrival(known, span->last_window);
             note_left_out_of_span(self, wanted, span, from, to);
-            any = from && to && !span->beside;
+            any = from && to && !span->beside && !span->untimed;
             if (from && (!wanted->earliest || from < wanted->earliest))
                 wanted->earliest = from;
             first = from < first ? from : first;

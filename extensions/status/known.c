@@ -5,6 +5,7 @@
 #include "lib/base/clock.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Past so many rows at once, and so many a second, they are counted by service only: what a table
  * costs is small beside the rest at any load. */
@@ -92,7 +93,8 @@ bool known_is_linked(const struct known *known, uint64_t id, struct view service
 
 bool known_times_cpu(const struct known *known, const struct known_span *span)
 {
-    return known_has_samples(span) ? span->times_cpu : known->services[span->service]->times_cpu;
+    bool counted = span->samples || span->wall_samples;
+    return counted ? span->times_cpu : known->services[span->service]->times_cpu;
 }
 
 uint64_t known_samples(const struct known *known, const struct known_span *span)
@@ -421,6 +423,7 @@ void known_window_came(struct known *known, const struct watch_window *window)
     service->has_profiles = true;
     service->any_came = window->arrived;
     service->any_end = window->end;
+    service->times_cpu |= window->times_cpu;
     if (!service->first_came)
         service->first_came = window->arrived;
     if (window->beside) {
@@ -428,7 +431,6 @@ void known_window_came(struct known *known, const struct watch_window *window)
         return;
     }
     uint32_t serial = ++known->window_serial;
-    service->times_cpu |= window->times_cpu;
     service->last_came = window->arrived;
     if (!service->began || window->start < service->began)
         service->began = window->start ? window->start : 1;
@@ -448,13 +450,27 @@ static struct known_sum known_sum_of(const struct watch_window *window,
                                      const struct watch_sample *sample)
 {
     bool cpu = window->times_cpu || sample->cpu_ns; /* recalled after a crash, it says less */
-    cpu = cpu && !window->beside;
     return (struct known_sum){
         .cpu_ns = sample->cpu_ns,
         .wall_ns = sample->wall_ns,
         .samples = cpu ? sample->samples : 0,
         .wall_samples = cpu ? 0 : sample->samples,
     };
+}
+
+static enum known_untimed known_untimed_of(const char *kind)
+{
+    if (strcmp(kind, "memory") == 0)
+        return UNTIMED_MEMORY;
+    return strcmp(kind, "mutex") == 0 || strcmp(kind, "block") == 0 ? UNTIMED_LOCKS : UNTIMED_OTHER;
+}
+
+static void known_note_untimed(struct known_span *span, const char *kind)
+{
+    enum known_untimed untimed = known_untimed_of(kind);
+    if (span->untimed && span->untimed != untimed)
+        untimed = UNTIMED_OTHER;
+    span->untimed = untimed & UNTIMED_OTHER;
 }
 
 /* Notes samples of a window that confirm the span. */
@@ -482,7 +498,9 @@ static void known_add_sample(struct known *known, uint16_t service,
     span->cpu_ns += sum.cpu_ns;
     span->wall_ns += sum.wall_ns;
     span->times_cpu |= window->times_cpu || sample->cpu_ns;
-    if (window->beside) {
+    if (window->untimed) {
+        known_note_untimed(span, window->kind);
+    } else if (window->beside) {
         span->beside = true;
     } else {
         known->services[service]->no_ids = 0;
@@ -563,7 +581,7 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
         span = known_make(known, seen->link);
     if (own)
         own->trace = seen->trace;
-    if (!span || (seen->child && !known_has_samples(span)))
+    if (!span || (seen->child && !known_has_counted(span)))
         return;
     span->trace = seen->trace;
     if (span->dealt)

@@ -79,9 +79,15 @@ bool known_is_linked(const struct known *known, uint64_t id, struct view service
 /* Whether CPU time of a span is measured: by its samples or, if it has none, by its service's. */
 bool known_times_cpu(const struct known *known, const struct known_span *span);
 
+/* Whether any samples name it; whether such of CPU or wall time do, or such that confirm. */
 static inline bool known_has_samples(const struct known_span *span)
 {
-    return span->samples || span->wall_samples;
+    return span->samples || span->wall_samples || span->beside || span->untimed;
+}
+
+static inline bool known_has_counted(const struct known_span *span)
+{
+    return span->samples || span->wall_samples || span->beside;
 }
 
 /* Whether samples came lately of spans that may have passed before correlation held such: of a

@@ -42,18 +42,22 @@ struct known_span {
     int32_t waited_ms;           /* from its end to the decision; below 0: its clock is ahead */
     uint32_t first_window, last_window; /* serials of those with its samples; 0: none */
     uint32_t next;                      /* in its bucket, number + 1 */
-    uint16_t service, under; /* under: whose samples it has, which may be another's; 0: none */
-    uint16_t route, turn;    /* valid if dealt, while the route's turn is this one */
-    uint8_t action;          /* enum watch_action; WAITING: no decision came */
-    uint8_t reason;          /* of known->reasons, as decided */
-    uint8_t told;            /* the same as reported: see reason.h */
-    bool dealt : 1;          /* it passed: its route counted it */
-    bool times_cpu : 1;      /* some of its samples have CPU time */
-    bool metered : 1;        /* the metrics page has what it owes, as no span's */
-    bool beside : 1;         /* it has samples of kinds that do not confirm */
-    bool tried : 1;          /* it was looked for among the spans that had passed before */
-    bool unproven : 1;       /* linked without a sample that names it, as configured */
+    uint16_t service, under;   /* under: whose samples it has, which may be another's; 0: none */
+    uint16_t route, turn;      /* valid if dealt, while the route's turn is this one */
+    uint8_t action;            /* enum watch_action; WAITING: no decision came */
+    uint8_t reason;            /* of known->reasons, as decided */
+    uint8_t told;              /* the same as reported: see reason.h */
+    bool dealt : 1;            /* it passed: its route counted it */
+    bool times_cpu : 1;        /* some of its samples have CPU time */
+    bool metered : 1;          /* the metrics page has what it owes, as no span's */
+    bool beside : 1;           /* it has samples of CPU or wall time that do not confirm */
+    bool tried : 1;            /* it was looked for among the spans that had passed before */
+    bool unproven : 1;         /* linked without a sample that names it, as configured */
+    unsigned char untimed : 2; /* enum known_untimed */
 };
+
+/* Which samples of neither CPU nor wall time name a span, of those that do not confirm. */
+enum known_untimed { UNTIMED_NONE, UNTIMED_MEMORY, UNTIMED_LOCKS, UNTIMED_OTHER };
 
 struct known_service {
     uint64_t key;

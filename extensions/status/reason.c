@@ -3,6 +3,7 @@
 #include "extensions/status/known_find.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct watch_reason names_differ = {
     REASON_NAMES_DIFFER, "Samples with the ids of its spans came under another service name.",
@@ -312,7 +313,7 @@ static void tell_before_start(const struct known_service *service, struct told_r
 bool reason_passed(const struct known *known, const struct known_span *span,
                    struct told_reason *told)
 {
-    if (!span || span->decided || !span->dealt || !known_has_samples(span))
+    if (!span || span->decided || !span->dealt || !known_has_counted(span))
         return false;
     bool differs = span->under && span->under != span->service;
     const struct watch_reason *reason = differs ? &names_differ : &came_late;
@@ -343,6 +344,48 @@ const char *reason_text(const struct known *known, const struct known_service *s
     return buffer;
 }
 
+/* Which samples name a span, where none of them confirms: "wall time and memory". */
+static void name_kinds(const struct known_span *span, char *out, size_t size)
+{
+    static const char *const untimed[] = {
+        [UNTIMED_MEMORY] = "memory", [UNTIMED_LOCKS] = "locks", [UNTIMED_OTHER] = "other kinds"};
+    const char *names[3];
+    size_t count = 0;
+    if (span->samples || span->cpu_ns)
+        names[count++] = "CPU time";
+    if (span->wall_samples || span->wall_ns)
+        names[count++] = "wall time";
+    if (span->untimed)
+        names[count++] = untimed[span->untimed];
+    *out = '\0';
+    for (size_t i = 0, at = 0; i < count && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%s",
+                               i == 0           ? ""
+                               : i + 1 == count ? " and "
+                                                : ", ",
+                               names[i]);
+}
+
+/* Samples name it, but none of a kind that confirms. */
+static void tell_beside(const struct known *known, const struct known_span *span,
+                        struct told_reason *told)
+{
+    const char *const wall = "wall time";
+    char kinds[64];
+    name_kinds(span, kinds, sizeof kinds);
+    if (strcmp(kinds, wall) == 0 && known->services[span->service]->times_cpu) {
+        told->text = "Only samples of wall time name it: the profiler did not catch it computing.";
+        return;
+    }
+    snprintf(told->text_buffer, sizeof told->text_buffer,
+             "Only samples of %s name it, and `confirm_by` of the correlation processor leaves "
+             "these out.",
+             kinds);
+    told->text = told->text_buffer;
+    told->fix = "List their kind in `confirm_by` of the correlation processor, if such samples are "
+                "to link spans.";
+}
+
 bool reason_of(const struct known *known, const struct known_span *span, struct told_reason *told)
 {
     if (!has_reason(span))
@@ -352,8 +395,9 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
     told->text = reason_text(known, known->services[span->service], reason, told->text_buffer,
                              sizeof told->text_buffer);
     told->fix = reason->fix;
-    if (span->beside && !span->first_window && strcmp(reason->word, "no_sample") == 0)
-        told->text = "Only samples of wall time name it: the profiler did not catch it computing.";
+    bool unnamed = missed_samples(reason) || strcmp(reason->word, "no_ids") == 0;
+    if (unnamed && (span->beside || span->untimed) && !span->first_window)
+        tell_beside(known, span, told);
     if (strcmp(reason->word, REASON_NAMES_DIFFER) == 0)
         tell_names(known, span, told);
     else if (reason == &before_first)

@@ -290,8 +290,9 @@ static void tell_silence(const struct known *known, const struct known_span *spa
                          struct span_told *told)
 {
     const struct known_service *service = known->services[told->number];
-    if (!span || !told->reason || strcmp(told->reason, "hold_ran_out") != 0 || !told->end ||
-        !service->last_came || service->last_came >= told->end)
+    if (!span || known_has_samples(span) || !told->reason ||
+        strcmp(told->reason, "hold_ran_out") != 0 || !told->end || !service->last_came ||
+        service->last_came >= told->end)
         return;
     struct told_reason *buffers = &told->reasoned;
     snprintf(buffers->text_buffer, sizeof buffers->text_buffer,

@@ -23,7 +23,7 @@ static size_t arena_cap(const struct batch *batch)
 static unsigned kinds_linked(const struct correlation *self)
 {
     if (self->rules.confirm.automatic)
-        return KIND_BIT(KIND_PROCESS_CPU) | KIND_BIT(KIND_WALL);
+        return KINDS_TIMED;
     return self->rules.confirm.kinds;
 }
 
@@ -33,10 +33,12 @@ static bool needs_ids(const struct correlation *self)
     return self->config.link == LINK_CONFIRMED || self->config.annotate;
 }
 
-/* ... and kinds whose samples are read: a watcher wants their figures, however spans are linked. */
+/* ... and kinds whose samples are read: a watcher wants all that name a span, whatever confirms. */
 static unsigned kinds_read(const struct correlation *self)
 {
-    return needs_ids(self) || watch_on(self->env->watch) ? kinds_linked(self) : 0;
+    if (watch_on(self->env->watch))
+        return KINDS_ALL;
+    return needs_ids(self) ? kinds_linked(self) : 0;
 }
 
 static struct upload_reading reading_of(const struct correlation *self)
@@ -44,7 +46,7 @@ static struct upload_reading reading_of(const struct correlation *self)
     return (struct upload_reading){
         .kinds = kinds_read(self),
         .symbolizes = self->config.symbolizer,
-        .rest = watch_on(self->env->watch),
+        .rest = watch_on(self->env->watch) ? KINDS_TIMED | kinds_linked(self) : 0,
         .now = clock_wall(self->env->clock),
     };
 }
@@ -197,7 +199,8 @@ static void note_read(struct noting *noting)
     if (came_before(noting))
         return;
     service->from_go |= upload->from_go;
-    service->unsymbolized |= upload->unsymbolized;
+    if (kinds_linked(noting->context.self) & KIND_BIT(upload->window.kind))
+        service->unsymbolized |= upload->unsymbolized;
     if (is_confirming(&noting->context, upload->window.kind)) {
         note_confirming(noting);
         return;

@@ -237,8 +237,9 @@ static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof,
     struct columns columns = columns_of(pprof, upload->window.kind);
     struct pprof_count count = pprof_count_of(pprof);
     bool has_ids = pprof->keys_seen & keys;
+    bool rest = reading->rest & KIND_BIT(upload->window.kind);
     upload->times_cpu = columns.cpu >= 0;
-    if (!has_ids && !reading->rest)
+    if (!has_ids && !rest)
         return true;
     struct pprof_frames frames;
     if (has_ids && (!upload_make_rows(upload, pprof->sample_count, columns.wall >= 0, arena) ||
@@ -249,7 +250,7 @@ static bool uploads_read_ids(struct upload *upload, const struct pprof *pprof,
     uint64_t id;
     while (pprof_next_sample(pprof, &scan, &sample)) {
         bool named = has_ids && sample.span_id.data && span_id_parse(sample.span_id, &id);
-        if (!named && !reading->rest)
+        if (!named && !rest)
             continue;
         struct taken taken = taken_of(&sample, &columns, &count);
         if (!taken.counted && !taken.wall_ns)

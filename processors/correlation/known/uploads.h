@@ -55,7 +55,7 @@ struct upload {
 struct upload_reading {
     unsigned kinds;  /* whose ids are wanted */
     bool symbolizes; /* samples of which no frame has symbols count */
-    bool rest;       /* what no row has is wanted, too */
+    unsigned rest;   /* of which what no row has is wanted, too */
     uint64_t now;    /* wall */
 };
 

@@ -1011,6 +1011,79 @@ START_TEST(wall_time_beside_cpu_time_explains_nothing)
 }
 END_TEST
 
+/* `confirm_by` decides what links a span, not what it costs. */
+START_TEST(cpu_time_counts_whatever_confirms)
+{
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    decide(&rig, 1, true, NOW);
+    decide(&rig, 2, false, NOW);
+    passed(&rig, 1, true, "GET /", NOW);
+    passed(&rig, 2, false, "GET /", NOW);
+    sampled_in(&rig, (struct watch_window){.kind = "wall", .arrived = NOW},
+               (struct watch_sample){.id = 1, .samples = 23, .wall_ns = 230});
+    for (uint64_t id = 1; id <= 2; id++) {
+        const struct watch_window cpu = {.kind = "process_cpu",
+                                         .arrived = NOW,
+                                         .times_cpu = true,
+                                         .beside = true,
+                                         .content = id};
+        sampled_in(&rig, cpu, (struct watch_sample){.id = id, .samples = 3, .cpu_ns = 30});
+    }
+    const struct known_span *span = known_find(&rig.known, 1);
+    ck_assert(known_times_cpu(&rig.known, span));
+    ck_assert_uint_eq(known_samples(&rig.known, span), 3);
+    ck_assert_uint_eq(span->cpu_ns, 30);
+    ck_assert_uint_eq(span->wall_ns, 230);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 60);
+    ck_assert_uint_eq(route(&rig, "GET /")->samples, 6);
+    ck_assert(rig.known.services[1]->times_cpu);
+    ck_assert_uint_eq(rig.known.services[1]->cpu_ns, 60);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 2), &told));
+    ck_assert_str_eq(told.word, "no_sample");
+    ck_assert_ptr_nonnull(strstr(told.text, "Only samples of CPU time name it"));
+    rig_release(&rig);
+}
+END_TEST
+
+START_TEST(samples_of_neither_time_name_their_span_and_cost_nothing)
+{
+    static const struct {
+        const char *kinds[2], *words;
+    } cases[] = {{{"memory", "memory"}, "Only samples of memory name it, and `confirm_by`"},
+                 {{"mutex", "block"}, "Only samples of locks name it"},
+                 {{"memory", "mutex"}, "Only samples of other kinds name it"},
+                 {{"other", "wall"}, "Only samples of wall time and other kinds name it"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rig rig;
+        struct told_reason told = {0};
+        rig_init(&rig);
+        sampled(&rig, 2, 5, NOW);
+        decide(&rig, 1, false, NOW);
+        passed(&rig, 1, false, "GET /", NOW);
+        for (size_t k = 0; k < 2; k++) {
+            bool wall = strcmp(cases[i].kinds[k], "wall") == 0;
+            sampled_in(
+                &rig,
+                (struct watch_window){
+                    .kind = cases[i].kinds[k], .arrived = NOW, .beside = true, .untimed = !wall},
+                (struct watch_sample){.id = 1, .wall_ns = wall ? 7 : 0});
+        }
+        const struct known_span *span = known_find(&rig.known, 1);
+        ck_assert(known_has_samples(span));
+        ck_assert(known_times_cpu(&rig.known, span));
+        ck_assert_uint_eq(known_samples(&rig.known, span), 0);
+        ck_assert(reason_of(&rig.known, span, &told));
+        ck_assert_str_eq(told.word, "no_sample");
+        ck_assert_msg(strstr(told.text, cases[i].words) != NULL, "%s", told.text);
+        ck_assert_ptr_nonnull(told.fix);
+        ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 0);
+        rig_release(&rig);
+    }
+}
+END_TEST
+
 SUITE_MAIN("status known", samples_are_joined_with_their_span_in_any_order,
            a_profile_id_is_a_link_unless_it_was_decided_otherwise,
            refused_profiles_are_the_reason_until_one_is_accepted,
@@ -1035,4 +1108,6 @@ SUITE_MAIN("status known", samples_are_joined_with_their_span_in_any_order,
            samples_of_two_services_with_one_id_stay_apart,
            samples_under_another_name_are_the_spans_unless_it_has_one,
            samples_are_those_of_cpu_time_whatever_comes_first,
-           wall_time_beside_cpu_time_explains_nothing, each_window_says_whether_it_holds_samples)
+           wall_time_beside_cpu_time_explains_nothing, cpu_time_counts_whatever_confirms,
+           samples_of_neither_time_name_their_span_and_cost_nothing,
+           each_window_says_whether_it_holds_samples)
