@@ -924,7 +924,7 @@ def test_a_child_whose_samples_came_after_it_counts_everywhere(tmp_path):
     status.push("shop", pprof, start, 10**9)
     told = harness.wait_for(lambda: (told := status.get(f"/api/spans/{child}"))["samples"] and told,
                             10)
-    assert (told["decision"], told["reason"]) == ("as_came", "came_late")
+    assert (told["decision"], told["reason"]) == ("as_came", "before_first_profile")
     [row] = status.get("/api/traces")["traces"]
     routes = {r["span_name"]: r["cpu_ns"] for r in status.get("/api/cost")["routes"]}
     assert (row["cpu_ns"], routes) == (50_000_000, {"GET /order": 30_000_000, "query": 20_000_000})
