@@ -70,7 +70,7 @@ static void explain_rules(const struct correlation *self, const struct service *
         bytes_printf(out, ", or %.1f s if no later profile comes",
                      seconds(judge_wait_idle(&known)));
     if (service->skew)
-        bytes_printf(out, "; its spans' clock is %.1f s behind its windows'",
+        bytes_printf(out, "; windows may be %.1f s ahead of its spans, or of this clock",
                      seconds(service->skew));
     if (service->silent_since)
         bytes_printf(out,

@@ -1099,6 +1099,17 @@ def test_a_child_that_its_sdk_marked_is_not_said_to_inherit_by_configuration(tmp
     assert status.stop() == 0, status.tail()
 
 
+def test_a_long_name_is_cut_where_a_character_ends(tmp_path):
+    status, start, (trace, span) = Status(tmp_path), time.time_ns(), ids(1)
+    name = "x" * 255 + "\u00e9"
+    status.send(spans_of_service("shop", [(trace, span, "", start, 1000)], name))
+    told = harness.wait_for(lambda: (lambda t: t if t["trace_id"] else None)(
+        status.get(f"/api/spans/{span}")), 30)
+    [route] = status.get("/api/cost")["routes"]
+    assert told["name"] == route["span_name"] == name[:255]
+    assert status.stop() == 0, status.tail()
+
+
 def spans_of_service(service, spans, span_name="GET /", **resource):
     """A request with the SERVER spans (trace, span, parent, start, length) of a service."""
     request = trace_service_pb2.ExportTraceServiceRequest()

@@ -52,6 +52,8 @@ void text_cut(struct view text, char *out, size_t out_size)
     if (out_size == 0)
         return;
     size_t size = text.size < out_size ? text.size : out_size - 1;
+    for (int i = 0; i < 3 && size && size < text.size && (text.data[size] & 0xc0) == 0x80; i++)
+        size--;
     for (size_t i = 0; i < size; i++)
         out[i] = text.data[i] ? (char)text.data[i] : ' ';
     out[size] = 0;

@@ -8,7 +8,8 @@
  * invalid UTF-8 becomes U+FFFD. False: out is full. */
 bool text_json(struct view text, struct bytes *out);
 
-/* Copies text, truncated and NUL-terminated; an embedded NUL becomes a space. */
+/* Copies text, truncated where a character of UTF-8 ends, and NUL-terminated; an embedded NUL
+ * becomes a space. */
 void text_cut(struct view text, char *out, size_t out_size);
 
 /* As text_cut, without leading and trailing whitespace: for showing a body. */

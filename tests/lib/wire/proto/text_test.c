@@ -30,6 +30,10 @@ START_TEST(text_is_cut_to_its_room)
     char out[4] = "xxx";
     text_cut(VIEW("abcdef"), out, sizeof out);
     ck_assert_str_eq(out, "abc");
+    text_cut(VIEW("ab\xc3\xa9"), out, sizeof out);
+    ck_assert_str_eq(out, "ab");
+    text_cut(VIEW("\x80\x80\x80\x80\x80"), out, sizeof out); /* no UTF-8 */
+    ck_assert_str_eq(out, "");
     text_cut(VIEW("a\0b"), out, sizeof out);
     ck_assert_str_eq(out, "a b");
     text_cut(VIEW(""), out, 1);

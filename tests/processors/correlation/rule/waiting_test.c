@@ -305,7 +305,7 @@ START_TEST(a_clock_that_is_behind_is_learnt_from_the_first_span_given_up_too_ear
     ck_assert(rig_bare(&rig, 1));
     rig_advance(&rig, 9 * S);
     rig_window(&rig, 1, 0, 0);
-    ck_assert(rig_explains(&rig, "its spans' clock is 3.9 s behind its windows'"));
+    ck_assert(rig_explains(&rig, "windows may be 3.9 s ahead of its spans, or of this clock"));
     rig_close(&rig);
 }
 END_TEST
