@@ -6,6 +6,8 @@
 
 #define SHOWN "redacted"
 
+enum { SECRET_LEAST = 4 };
+
 /* Characters that end a URL in a sentence. */
 #define SPACES " \t\r\n\"'"
 
@@ -201,4 +203,21 @@ void redact_address(const char *text, char *out, size_t size)
     if (at)
         redact_put(&copy, SHOWN, strlen(SHOWN));
     redact_copy(at ? at : text, out + copy.size, size - copy.size);
+}
+
+void redact_secret(uint8_t *text, size_t size, bool was_cut, struct view secret)
+{
+    uint8_t *at = text;
+    if (size == 0 || secret.size < SECRET_LEAST)
+        return;
+    while ((at = memmem(at, size - (size_t)(at - text), secret.data, secret.size))) {
+        memset(at, '*', secret.size);
+        at += secret.size;
+    }
+    size_t part = size < secret.size ? size : secret.size - 1;
+    for (; was_cut && part >= SECRET_LEAST; part--)
+        if (memcmp(text + size - part, secret.data, part) == 0) {
+            memset(text + size - part, '*', part);
+            break;
+        }
 }

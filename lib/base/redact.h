@@ -2,6 +2,8 @@
 #ifndef LIB_BASE_REDACT_H
 #define LIB_BASE_REDACT_H
 
+#include "lib/base/view.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,5 +24,10 @@ char *redact_urls(const char *text);
 /* For an address that may be malformed: redacts everything before its last '@', and what
  * redact_copy redacts. */
 void redact_address(const char *text, char *out, size_t size);
+
+/* Overwrites every occurrence of a known secret in text with '*'; in a text that was cut off, also
+ * a part of it at the end. Secrets and parts of fewer than 4 bytes are left: they would hit
+ * ordinary words. */
+void redact_secret(uint8_t *text, size_t size, bool was_cut, struct view secret);
 
 #endif

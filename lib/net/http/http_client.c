@@ -5,6 +5,7 @@
 #include "lib/net/http/http_follow.h"
 #include "lib/net/http/http_handle.h"
 #include "lib/net/http/http_header.h"
+#include "lib/net/http/http_secrets.h"
 #include "lib/net/loop.h"
 
 #include <pthread.h>
@@ -277,6 +278,10 @@ static bool exchange(struct http_client *client, const struct http_call *call,
         answered = collect_and_call(client, call, &list, reply);
     else
         snprintf(reply->error, sizeof reply->error, "there are no credentials to send");
+    /* The value ends with a NUL. */
+    http_secrets_hide(&client->options, call,
+                      (struct view){credentials.data, credentials.size - (credentials.size > 0)},
+                      reply);
     if (credentials.data)
         explicit_bzero(credentials.data, credentials.size);
     bytes_release(&credentials);

@@ -126,6 +126,18 @@ START_TEST(messages_arrive_whole_in_every_compression)
 }
 END_TEST
 
+START_TEST(a_secret_that_the_peer_repeats_is_hidden)
+{
+    begin("http://%s", ", headers: {authorization: Bearer SECRETH3}");
+    peer.code = GRPC_PERMISSION_DENIED;
+    peer.text = "bad token Bearer SECRETH3";
+    struct outcome outcome = send_spans();
+    ck_assert_ptr_null(strstr(outcome.text, "SECRETH3"));
+    ck_assert_msg(strstr(outcome.text, "bad token ***************"), "%s", outcome.text);
+    end();
+}
+END_TEST
+
 START_TEST(a_compression_that_no_grpc_peer_reads_is_an_error_at_start)
 {
     char *faults = given_faults(
@@ -357,7 +369,8 @@ START_TEST(endpoints_without_a_numeric_port_are_errors_at_start)
 }
 END_TEST
 
-SUITE_MAIN("otlp_grpc_exporter", messages_arrive_whole_in_every_compression,
+SUITE_MAIN("otlp_grpc_exporter", a_secret_that_the_peer_repeats_is_hidden,
+           messages_arrive_whole_in_every_compression,
            a_compression_that_no_grpc_peer_reads_is_an_error_at_start, each_signal_has_its_service,
            many_calls_share_a_connection, endpoints_may_name_a_resolver,
            a_unix_socket_is_an_endpoint_in_both_spellings, without_a_scheme_it_is_tls,

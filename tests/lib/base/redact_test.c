@@ -106,7 +106,29 @@ START_TEST(names_of_secrets_are_known)
 }
 END_TEST
 
-SUITE_MAIN("redact", users_of_urls_are_blotted_out,
+static void hides(const char *text, const char *secret, bool was_cut, const char *wanted)
+{
+    char *copy = strdup(text);
+    redact_secret((uint8_t *)copy, strlen(copy), was_cut, view_of(secret));
+    ck_assert_str_eq(copy, wanted);
+    free(copy);
+}
+
+START_TEST(a_known_secret_is_overwritten_wherever_it_is)
+{
+    hides("bad token abcdef, abcdefg", "abcdef", false, "bad token ******, ******g");
+    hides("abcdef", "abcdef", false, "******");
+    hides("nothing", "abcdef", false, "nothing");
+    hides("", "abcdef", true, "");
+    hides("no abc", "abc", false, "no abc");
+    hides("bad token abcd", "abcdef", false, "bad token abcd");
+    hides("bad token abcd", "abcdef", true, "bad token ****");
+    hides("abcde", "abcdef", true, "*****");
+    hides("bad token abc", "abcdef", true, "bad token abc");
+}
+END_TEST
+
+SUITE_MAIN("redact", a_known_secret_is_overwritten_wherever_it_is, users_of_urls_are_blotted_out,
            a_password_that_makes_no_legal_url_is_blotted_out_too,
            a_scheme_that_is_missing_or_mistyped_does_not_show_the_user,
            fragments_of_urls_are_blotted_out, of_an_address_nothing_before_the_host_is_shown,

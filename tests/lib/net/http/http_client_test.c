@@ -113,6 +113,37 @@ START_TEST(an_authenticators_header_wins_over_all_others)
 }
 END_TEST
 
+START_TEST(secrets_of_the_request_are_hidden_in_the_reply)
+{
+    static const char body[] =
+        "bad Bearer SECRETH3, SECRETH3, key-of-mine, user:PASSWORD1, sender's TOKEN-7 of tenant-a";
+    char answer[400], value[] = "Basic dXNlcjpQQVNTV09SRDE=", url[300];
+    snprintf(answer, sizeof answer, "HTTP/1.1 403 No\r\nContent-Length: %zu\r\n\r\n%s",
+             strlen(body), body);
+    const char *answers[] = {answer, NULL};
+    struct key_pair pairs[] = {
+        {"X-Auth", "Bearer SECRETH3"}, {"x-own", "key-of-mine"}, {"X-Scope-OrgID", "tenant-a"}};
+    const struct key_map map = {pairs, 3};
+    const struct authenticator auth = {.self = value, .header = "Authorization", .give = give};
+    const struct http_header senders = {"X-Token", "TOKEN-7"};
+    struct script_server script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_reply reply;
+    options.headers = &map;
+    options.auth = &auth;
+    struct http_client *client = make_client(&options);
+    script_server_start(&script);
+    snprintf(url, sizeof url, "http://%s/", script.bound);
+    ck_assert(http_client_post(client, url, &senders, 1, VIEW("the body"), &reply));
+    ck_assert(view_eq(bytes_view(&reply.body),
+                      VIEW("bad ***************, ********, ***********, user:*********, sender's "
+                           "******* of tenant-a")));
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_server_stop(&script);
+}
+END_TEST
+
 START_TEST(a_get_has_no_body)
 {
     const char *answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes", NULL};
@@ -916,6 +947,7 @@ static TCase *make_case(Suite *suite, const char *name)
 static void add_exchanges(TCase *tcase)
 {
     tcase_add_test(tcase, a_post_sends_the_body_and_the_headers_of_client_and_call);
+    tcase_add_test(tcase, secrets_of_the_request_are_hidden_in_the_reply);
     tcase_add_test(tcase, a_get_has_no_body);
     tcase_add_test(tcase, a_client_that_got_can_post);
     tcase_add_test(tcase, a_reply_that_is_not_whole_says_why);
