@@ -141,8 +141,8 @@ static bool otlp_grpc_open(void *instance, const struct env *env, char *error, s
             snprintf(error, error_size, "out of memory");
             return false;
         }
-    self->http =
-        client_open(&self->client, true, target.unix_path, self->authority, error, error_size);
+    self->http = client_open(&self->client, env->id, true, target.unix_path, self->authority, error,
+                             error_size);
     return self->http != NULL;
 }
 

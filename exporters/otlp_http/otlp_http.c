@@ -137,7 +137,7 @@ static bool otlp_http_open(void *instance, const struct env *env, char *error, s
         if (!client_reaches(self->urls[i], error, error_size))
             return false;
     }
-    self->http = client_open(&self->client, false, NULL, NULL, error, error_size);
+    self->http = client_open(&self->client, env->id, false, NULL, NULL, error, error_size);
     return self->http != NULL;
 }
 

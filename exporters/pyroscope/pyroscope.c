@@ -69,7 +69,7 @@ static bool pyroscope_open(void *instance, const struct env *env, char *error, s
     self->push_url = url_join(self->endpoint, "/push.v1.PusherService/Push");
     self->otlp_url = url_join(self->endpoint, "/v1development/profiles");
     self->ingest_url = url_join(self->endpoint, "/ingest");
-    self->http = client_open(&self->client, false, NULL, NULL, error, error_size);
+    self->http = client_open(&self->client, env->id, false, NULL, NULL, error, error_size);
     return self->http && self->push_url && self->otlp_url && self->ingest_url;
 }
 

@@ -169,7 +169,7 @@ static void set_tls(const struct tls_client_settings *tls, struct kafka_peer *pe
     if (!late_has_tls(error, error_size))
         return;
     if (!peer->tls)
-        peer->tls = tls_client_new(tls, "tls", TLS_LOOK_NS, error, error_size);
+        peer->tls = tls_client_new(tls, peer->id, "tls", TLS_LOOK_NS, error, error_size);
     if (!peer->tls)
         return;
     tls_material_unref(peer->material);

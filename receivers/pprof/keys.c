@@ -278,7 +278,7 @@ static void rehearse_client(const struct tls_client_settings *tls, const char *k
                             struct key_report *report)
 {
     char error[512];
-    struct tls_client *client = tls_client_new(tls, key, TLS_LOOK_NS, error, sizeof error);
+    struct tls_client *client = tls_client_new(tls, "", key, TLS_LOOK_NS, error, sizeof error);
     if (!client)
         key_report_sentence(report, error);
     tls_client_free(client);

@@ -187,6 +187,7 @@ static bool open_clients(struct scraper *scraper, char *error, size_t error_size
     for (size_t i = 0; i < 3; i++) {
         uint64_t timeout = settings[i]->timeout;
         struct http_client_options options = {
+            .id = scraper->env->id,
             .timeout_ns = i == 1 && timeout ? timeout + profile_seconds(self) * NS_PER_S : timeout,
             .proxy_url = self->proxy_url,
             .tls = settings[i]->tls,

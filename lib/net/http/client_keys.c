@@ -63,11 +63,12 @@ void client_check(const struct client_settings *settings, struct key_report *rep
     tls_client_check(&settings->tls, "tls", report);
 }
 
-struct http_client *client_open(const struct client_settings *settings, bool http2,
+struct http_client *client_open(const struct client_settings *settings, const char *id, bool http2,
                                 const char *unix_path, const char *authority, char *error,
                                 size_t error_size)
 {
     struct http_client_options options = {
+        .id = id,
         .http2 = http2,
         .timeout_ns = settings->timeout,
         .unix_path = unix_path,

@@ -50,8 +50,8 @@ size_t client_sender(const struct client_settings *settings, struct http_header 
 /* Reports contradictory settings of the tls group. */
 void client_check(const struct client_settings *settings, struct key_report *report);
 
-/* Creates the client. NULL: error is a sentence. */
-struct http_client *client_open(const struct client_settings *settings, bool http2,
+/* Creates the client of the component id (borrowed). NULL: error is a sentence. */
+struct http_client *client_open(const struct client_settings *settings, const char *id, bool http2,
                                 const char *unix_path, const char *authority, char *error,
                                 size_t error_size);
 

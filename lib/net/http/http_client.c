@@ -62,7 +62,8 @@ struct http_client *http_client_new(const struct http_client_options *options, c
         return NULL;
     }
     client->options = *options;
-    client->tls = tls_client_new(&client->options.tls, options->tls_key ? options->tls_key : "tls",
+    client->tls = tls_client_new(&client->options.tls, options->id ? options->id : "",
+                                 options->tls_key ? options->tls_key : "tls",
                                  options->looks_always ? 0 : TLS_LOOK_NS, error, error_size);
     if (!client->tls) {
         free(client);

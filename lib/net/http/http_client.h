@@ -23,8 +23,9 @@ struct http_client_options {
     const char *authority; /* replaces the URL's over HTTP/2; NULL or "": the URL's. Borrowed */
     const char *proxy_url; /* an HTTP proxy; NULL or "": none. Borrowed */
     struct tls_client_settings tls;
-    const char *tls_key;           /* path of the tls group, for messages; NULL: "tls" */
-    bool looks_always;             /* check TLS files on every call; else at most once a second */
+    const char *id;      /* the component's, for the log and metrics of TLS files; NULL: none */
+    const char *tls_key; /* path of the tls group, for messages; NULL: "tls" */
+    bool looks_always;   /* check TLS files on every call; else at most once a second */
     const struct key_map *headers; /* sent with every request, override a call's headers of the same
                                       name; borrowed for the client's life, like the texts here */
     const struct authenticator *auth; /* adds a header to every request, which overrides others of

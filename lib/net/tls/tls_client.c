@@ -208,8 +208,9 @@ static bool suites_usable(const struct tls_client_settings *settings, const char
     return false;
 }
 
-struct tls_client *tls_client_new(const struct tls_client_settings *settings, const char *key,
-                                  uint64_t look_every_ns, char *error, size_t error_size)
+struct tls_client *tls_client_new(const struct tls_client_settings *settings, const char *id,
+                                  const char *key, uint64_t look_every_ns, char *error,
+                                  size_t error_size)
 {
     struct tls_client *client = calloc(1, sizeof *client);
     if (!client) {
@@ -219,6 +220,7 @@ struct tls_client *tls_client_new(const struct tls_client_settings *settings, co
     pthread_mutex_init(&client->mutex, NULL);
     client->adds_system = settings->include_system_ca_certs_pool;
     client->files = files_of(settings, key);
+    client->files.id = id;
     client->files.look_every_ns = look_every_ns;
     if (suites_usable(settings, key, error, error_size) && read_files(client, error, error_size)) {
         client->material = material_new(client);

@@ -44,10 +44,12 @@ struct tls_material {
     int fds[TLS_PARTS];        /* memfds that the paths refer to */
 };
 
-/* Borrows settings and key for the client's life; look_every_ns is usually TLS_LOOK_NS. NULL: error
- * is a sentence that begins with the path of the key at fault. */
-struct tls_client *tls_client_new(const struct tls_client_settings *settings, const char *key,
-                                  uint64_t look_every_ns, char *error, size_t error_size);
+/* Borrows settings, id (the component's, for log and metrics; "": none) and key for the client's
+ * life; look_every_ns is usually TLS_LOOK_NS. NULL: error is a sentence that begins with the path
+ * of the key at fault. */
+struct tls_client *tls_client_new(const struct tls_client_settings *settings, const char *id,
+                                  const char *key, uint64_t look_every_ns, char *error,
+                                  size_t error_size);
 void tls_client_free(struct tls_client *client); /* may be NULL */
 
 /* Returns the current material, after checking the files if the last check is too old. The caller

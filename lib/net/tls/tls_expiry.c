@@ -1,7 +1,9 @@
 #include "lib/net/tls/tls_expiry.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tls_expiry *first;
@@ -30,10 +32,32 @@ void tls_expiry_forget(struct tls_expiry *expiry)
     pthread_mutex_unlock(&lock);
 }
 
+static bool is_same(const struct tls_expiry *a, const struct tls_expiry *b)
+{
+    return strcmp(a->id, b->id) == 0 && strcmp(a->key, b->key) == 0 &&
+           strcmp(a->source, b->source) == 0;
+}
+
+/* The first of the list that has this name. */
+static const struct tls_expiry *namesake(const struct tls_expiry *expiry)
+{
+    const struct tls_expiry *at = first;
+    while (at != expiry && !is_same(at, expiry))
+        at = at->next;
+    return at;
+}
+
 void tls_expiry_each(tls_expiry_visit_fn *visit, void *ctx)
 {
     pthread_mutex_lock(&lock);
-    for (const struct tls_expiry *each = first; each; each = each->next)
-        visit(ctx, each);
+    for (const struct tls_expiry *each = first; each; each = each->next) {
+        struct tls_expiry whole = *each;
+        if (namesake(each) != each)
+            continue;
+        for (const struct tls_expiry *other = each->next; other; other = other->next)
+            if (is_same(each, other) && other->ends < whole.ends)
+                whole.ends = other->ends;
+        visit(ctx, &whole);
+    }
     pthread_mutex_unlock(&lock);
 }

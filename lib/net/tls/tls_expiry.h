@@ -21,6 +21,8 @@ void tls_expiry_set(struct tls_expiry *expiry, int64_t ends);
 /* Removes a source; legal if it was never added. */
 void tls_expiry_forget(struct tls_expiry *expiry);
 
+/* Visits sources of the same id, key and name once, with the earliest expiry time: a component may
+ * have several clients with the same files. */
 typedef void tls_expiry_visit_fn(void *ctx, const struct tls_expiry *expiry);
 void tls_expiry_each(tls_expiry_visit_fn *visit, void *ctx);
 

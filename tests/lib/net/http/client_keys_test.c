@@ -1,6 +1,8 @@
 #include "lib/net/http/client_keys.h"
 
+#include "lib/net/tls/tls_expiry.h"
 #include "tests/support/suite.h"
+#include "tests/support/tls_server.h"
 
 #include <stdlib.h>
 
@@ -67,11 +69,35 @@ START_TEST(a_file_that_cannot_be_read_is_named)
 {
     char error[192];
     struct client_settings settings = {.tls = {.ca_file = (char[]){"/nowhere/ca.pem"}}};
-    ck_assert_ptr_null(client_open(&settings, false, NULL, NULL, error, sizeof error));
+    ck_assert_ptr_null(client_open(&settings, "a", false, NULL, NULL, error, sizeof error));
     ck_assert_ptr_nonnull(strstr(error, "/nowhere/ca.pem"));
 }
 END_TEST
 
-SUITE_MAIN("client_keys", urls_are_joined_with_one_slash, urls_have_a_scheme_and_a_host,
-           compression_words_are_the_codings_that_they_name, a_sender_adds_what_it_has,
-           a_file_that_cannot_be_read_is_named)
+static void add_id(void *ctx, const struct tls_expiry *expiry)
+{
+    strcat(ctx, expiry->id);
+    strcat(ctx, " ");
+}
+
+START_TEST(certificates_are_known_by_their_component)
+{
+    char error[192], ids[64] = "";
+    static const char *const names[] = {"otlp_http", "pyroscope"};
+    struct http_client *clients[2];
+    struct tls_server server;
+    tls_server_start(&server);
+    struct client_settings settings = {.tls = {.ca_file = server.certificate_file}};
+    for (int i = 0; i < 2; i++)
+        clients[i] = client_open(&settings, names[i], i, NULL, NULL, error, sizeof error);
+    tls_expiry_each(add_id, ids);
+    ck_assert_str_eq(ids, "pyroscope otlp_http ");
+    for (int i = 0; i < 2; i++)
+        http_client_free(clients[i]);
+    tls_server_stop(&server);
+}
+END_TEST
+
+SUITE_MAIN("client_keys", certificates_are_known_by_their_component, urls_are_joined_with_one_slash,
+           urls_have_a_scheme_and_a_host, compression_words_are_the_codings_that_they_name,
+           a_sender_adds_what_it_has, a_file_that_cannot_be_read_is_named)

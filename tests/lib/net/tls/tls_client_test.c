@@ -199,7 +199,7 @@ START_TEST(the_systems_cas_can_be_trusted_beside_ones_own)
     const char *system = tls_system_ca();
     struct tls_client_settings own = {.ca_file = world.paths[WORLD_CA],
                                       .include_system_ca_certs_pool = true};
-    struct tls_client *client = tls_client_new(&own, "tls", 0, error, sizeof error);
+    struct tls_client *client = tls_client_new(&own, "", "tls", 0, error, sizeof error);
     ck_assert_msg(client, "%s", error);
     struct tls_material *material = tls_client_material(client);
     char *all = read_all(material->paths[TLS_CA]), *mine = read_all(own.ca_file);
@@ -221,7 +221,7 @@ START_TEST(what_has_not_changed_is_the_same_material)
     char error[512];
     tls_world_make(&world);
     struct tls_client_settings own = {.ca_file = world.paths[WORLD_CA]};
-    struct tls_client *client = tls_client_new(&own, "tls", 0, error, sizeof error);
+    struct tls_client *client = tls_client_new(&own, "", "tls", 0, error, sizeof error);
     struct tls_material *first = tls_client_material(client), *next = tls_client_material(client);
     ck_assert_ptr_eq(first, next);
     tls_material_unref(next);
