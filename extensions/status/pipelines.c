@@ -373,6 +373,7 @@ static void put_troubles(const struct env *env, struct view failing, struct json
     bytes_init(&text, 4096, NULL);
     (void)runtime_trouble(runtime, &text);
     refusing_tell(runtime, env->budget, failing, &text);
+    runtime_removed(runtime, &text);
     if (text.size)
         json_text(json, "trouble", bytes_view(&text));
     else

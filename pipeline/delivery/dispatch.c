@@ -116,6 +116,13 @@ static void answer_waiting(struct dispatcher *dispatcher, struct queue_element *
     batch_unref(batch);
 }
 
+struct outcome dispatch_ended(const struct dispatcher *dispatcher)
+{
+    return outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "%s",
+                      dispatcher->removed ? "the exporter was removed by a reload"
+                                          : "shutting down");
+}
+
 void dispatch_give_up(struct dispatcher *dispatcher, struct queue_element *element,
                       const struct outcome *why)
 {
@@ -412,7 +419,7 @@ static enum dispatch_result run(struct dispatcher *dispatcher, struct queue_elem
         else
             dispatch_give_up(dispatcher, element, &outcome);
     }
-    struct outcome stopped = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    struct outcome stopped = dispatch_ended(dispatcher);
     dispatch_give_up(dispatcher, element, &stopped);
     return DISPATCH_DONE;
 }

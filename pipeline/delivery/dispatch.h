@@ -21,6 +21,7 @@ struct dispatcher {
     bool waits;                 /* for the outcome of what has an awaited receipt */
     _Atomic bool stopping;      /* retries are cut short */
     _Atomic bool aborted;       /* no further attempts are made */
+    _Atomic bool removed;       /* it stops because a reload removed the exporter */
     _Atomic uint64_t random;    /* state of the backoff's jitter */
     bool (*crowded)(void *ctx); /* whether others wait for a worker; NULL: never. Any thread */
     void *ctx;
@@ -52,6 +53,9 @@ enum { DISPATCH_TOGETHER = 32 };
  * sent by send_together, which the exporter must have. */
 void dispatch_run_together(struct dispatcher *dispatcher, struct queue_element *const *elements,
                            size_t count, struct dispatch_end *ends);
+
+/* Why what is left is given up at the end. */
+struct outcome dispatch_ended(const struct dispatcher *dispatcher);
 
 /* Gives up everything left of an element, and counts it as lost. Any thread. */
 void dispatch_give_up(struct dispatcher *dispatcher, struct queue_element *element,

@@ -423,9 +423,9 @@ void sender_put(struct sender *sender, struct batch *batch)
     element->since = clock_mono(sender->dispatcher.clock);
     struct queue_element *displaced = sender_enqueue(sender, element);
     if (displaced) {
-        struct outcome why =
-            outcome_of(VERDICT_RETRY, displaced == element ? CAUSE_SHUTDOWN : CAUSE_FULL, "%s",
-                       displaced == element ? "shutting down" : "the oldest in a full queue");
+        struct outcome why = displaced == element ? dispatch_ended(&sender->dispatcher)
+                                                  : outcome_of(VERDICT_RETRY, CAUSE_FULL,
+                                                               "the oldest in a full queue");
         sender_give_up(sender, displaced, &why);
     }
 }
@@ -444,6 +444,12 @@ void sender_hasten(struct sender *sender)
     give_up_displaced(sender, displaced);
 }
 
+void sender_remove(struct sender *sender)
+{
+    sender->dispatcher.removed = true;
+    sender_hasten(sender);
+}
+
 void sender_take_all(struct sender *sender, bool all)
 {
     pthread_mutex_lock(&sender->lock);
@@ -454,7 +460,7 @@ void sender_take_all(struct sender *sender, bool all)
 /* Takes over a list, or passes it on if there is a successor. */
 static void inherit(struct sender *sender, struct queue_element *list)
 {
-    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    struct outcome why = dispatch_ended(&sender->dispatcher);
     pthread_mutex_lock(&sender->lock);
     if (sender->successor) {
         inherit(sender->successor, list);
@@ -517,7 +523,7 @@ static void give_up_gathered(struct sender *sender, const struct outcome *why)
 void sender_abort(struct sender *sender)
 {
     struct dispatcher *dispatcher = &sender->dispatcher;
-    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    struct outcome why = dispatch_ended(&sender->dispatcher);
     pthread_mutex_lock(&sender->lock);
     dispatcher->stopping = !sender->successor;
     dispatcher->aborted = !sender->successor;
@@ -553,7 +559,7 @@ void sender_free(struct sender *sender)
         return;
     sender_join(sender);
     /* What was queued between abort and join: nothing, unless the caller never aborted. */
-    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    struct outcome why = dispatch_ended(&sender->dispatcher);
     give_up_gathered(sender, &why);
     sender_give_up(sender, queue_clear(&sender->queue), &why);
     loss_log_release(&sender->dispatcher.losses);

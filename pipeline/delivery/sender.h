@@ -52,6 +52,9 @@ void sender_put(struct sender *sender, struct batch *batch);
 /* From now on retries are cut short, and waiting clients are told to retry themselves. */
 void sender_hasten(struct sender *sender);
 
+/* The same at a reload that removes the exporter: what is given up says so. */
+void sender_remove(struct sender *sender);
+
 /* While `all` is true, accepts batches even if full: used while closing processors hand on what
  * they hold. */
 void sender_take_all(struct sender *sender, bool all);

@@ -72,5 +72,10 @@ void runtime_measure(void *ctx, struct metrics *metrics)
         if (runtime->phase == RUNTIME_READY && instance->opened)
             measure_own(instance, metrics);
     }
+    for (size_t i = 0; i < runtime->retired.meter_count; i++) {
+        const struct retired_meter *gone = &runtime->retired.meters[i];
+        if (retired_counts(runtime, gone))
+            instance_measure_gone(gone->kind, gone->meter, metrics);
+    }
     pthread_mutex_unlock(&runtime->lock);
 }

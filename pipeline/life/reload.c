@@ -93,11 +93,21 @@ static void reload_keep(struct graph *next, struct instance *fresh, struct insta
     instance_free(fresh);
 }
 
-static void count_on(struct instance *fresh, const struct instance *old)
+static void count_on(struct instance *fresh, struct meter *meter)
 {
     meter_unref(fresh->meter);
-    fresh->meter = meter_ref(old->meter);
+    fresh->meter = meter_ref(meter);
     fresh->env.meter = fresh->meter;
+}
+
+/* Under an id that an earlier reload removed, what was lost then counts too. */
+static void count_on_lost(struct runtime *runtime, struct instance *fresh)
+{
+    pthread_mutex_lock(&runtime->lock);
+    struct meter *meter = retired_meter(&runtime->retired, fresh->component->kind, fresh->id);
+    if (meter)
+        count_on(fresh, meter);
+    pthread_mutex_unlock(&runtime->lock);
 }
 
 static void pair_kind(struct reload *reload, bool extensions)
@@ -107,12 +117,17 @@ static void pair_kind(struct reload *reload, bool extensions)
         struct instance *fresh = list->items[i];
         struct instance *old =
             graph_find(&reload->runtime->graph, fresh->component->kind, fresh->id);
+        if (fresh->used && (!old || !old->used)) {
+            count_on_lost(reload->runtime, fresh);
+            if (old)
+                count_on_lost(reload->runtime, old);
+        }
         if (!fresh->used || !old || extensions != (fresh->component->kind == COMPONENT_EXTENSION))
             continue;
         if (stays(reload, old, fresh))
             reload_keep(reload->next, fresh, old);
         else
-            count_on(fresh, old);
+            count_on(fresh, old->meter);
     }
 }
 

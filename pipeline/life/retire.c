@@ -1,11 +1,17 @@
 #include "pipeline/life/retire.h"
 
 #include "lib/base/thread.h"
+#include "pipeline/life/rows.h"
 #include "pipeline/life/runtime_state.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define POLL_NS (20 * NS_PER_MS)
+
+/* For how long the status page tells what was lost. */
+#define TOLD_NS (600 * NS_PER_S)
 
 void retired_init(struct retired *retired, struct runtime *runtime)
 {
@@ -23,7 +29,7 @@ void retired_release(struct retired *retired)
         free(retirement);
     }
     for (size_t i = 0; i < retired->meter_count; i++)
-        meter_unref(retired->meters[i]);
+        meter_unref(retired->meters[i].meter);
     free(retired->meters);
     pthread_mutex_destroy(&retired->lock);
     pthread_cond_destroy(&retired->changed);
@@ -71,10 +77,10 @@ static void await_clients(struct retirement *retirement)
     pthread_mutex_unlock(&all->lock);
 }
 
-static void hasten(struct instance *exporter)
+static void remove_exporter(struct instance *exporter)
 {
     if (exporter->sender && !sender_has_successor(exporter->sender))
-        sender_hasten(exporter->sender);
+        sender_remove(exporter->sender);
 }
 
 static bool empty(const struct retirement *retirement)
@@ -112,6 +118,14 @@ static void await_turn(struct retirement *retirement)
     pthread_mutex_unlock(&all->lock);
 }
 
+struct meter *retired_meter(const struct retired *retired, enum component_kind kind, const char *id)
+{
+    for (size_t i = 0; i < retired->meter_count; i++)
+        if (retired->meters[i].kind == kind && strcmp(retired->meters[i].meter->id, id) == 0)
+            return retired->meters[i].meter;
+    return NULL;
+}
+
 static bool lost_something(const struct meter *meter)
 {
     uint64_t lost = 0;
@@ -120,19 +134,31 @@ static bool lost_something(const struct meter *meter)
     return lost > 0;
 }
 
-static bool has_meter(const struct runtime *runtime, const struct meter *meter)
+/* What counts under a kind and id: an instance in use, or else one that is gone. NULL: none. */
+static struct meter *counting(const struct runtime *runtime, enum component_kind kind,
+                              const char *id)
 {
-    const struct instance_list *list = &runtime->graph.instances;
-    for (size_t i = 0; i < list->count; i++)
-        if (list->items[i]->meter == meter)
-            return true;
-    for (size_t i = 0; i < runtime->retired.meter_count; i++)
-        if (runtime->retired.meters[i] == meter)
-            return true;
-    return false;
+    const struct instance *instance = graph_find(&runtime->graph, kind, id);
+    return instance && instance->used ? instance->meter
+                                      : retired_meter(&runtime->retired, kind, id);
 }
 
-/* Losses are reported at the end of the run, even if the instance is gone by then. */
+bool retired_counts(const struct runtime *runtime, const struct retired_meter *gone)
+{
+    const struct instance *instance = graph_find(&runtime->graph, gone->kind, gone->meter->id);
+    return !instance || !instance->used;
+}
+
+static void add_losses(struct meter *to, const struct meter *from)
+{
+    for (int cause = 0; cause < CAUSE_COUNT; cause++)
+        for (int signal = 0; signal < COUNTED_SIGNALS; signal++)
+            meter_drop(to, (enum cause)cause, signal,
+                       meter_dropped(from, (enum cause)cause, signal));
+}
+
+/* Losses stay in the metrics and are reported at the end of the run, even if the instance is gone
+ * by then. */
 static void account(struct runtime *runtime, struct instance *instance)
 {
     struct retired *all = &runtime->retired;
@@ -141,12 +167,15 @@ static void account(struct runtime *runtime, struct instance *instance)
         !lost_something(instance->meter))
         return;
     pthread_mutex_lock(&runtime->lock);
-    struct meter **meters = NULL;
-    if (!has_meter(runtime, instance->meter))
-        meters = realloc(all->meters, (all->meter_count + 1) * sizeof(struct meter *));
+    struct meter *present = counting(runtime, kind, instance->id);
+    struct retired_meter *meters = NULL;
+    if (!present)
+        meters = realloc(all->meters, (all->meter_count + 1) * sizeof *meters);
     if (meters) {
         all->meters = meters;
-        meters[all->meter_count++] = meter_ref(instance->meter);
+        meters[all->meter_count++] = (struct retired_meter){kind, meter_ref(instance->meter)};
+    } else if (present && present != instance->meter) {
+        add_losses(present, instance->meter);
     }
     pthread_mutex_unlock(&runtime->lock);
 }
@@ -179,7 +208,7 @@ static void *end_loop(void *ctx)
     struct retired *all = retirement->all;
     visit(retirement, COMPONENT_RECEIVER, retire_server);
     visit(retirement, COMPONENT_EXTENSION, retire_extension);
-    visit(retirement, COMPONENT_EXPORTER, hasten);
+    visit(retirement, COMPONENT_EXPORTER, remove_exporter);
     if (serves(retirement))
         await_clients(retirement);
     visit(retirement, COMPONENT_RECEIVER, instance_close);
@@ -194,6 +223,9 @@ static void *end_loop(void *ctx)
     visit(retirement, COMPONENT_EXPORTER, abort_exporter);
     bool answered = await_answers(retirement);
     await_turn(retirement);
+    pthread_mutex_lock(&all->lock);
+    retirement->told = false;
+    pthread_mutex_unlock(&all->lock);
     visit(retirement, COMPONENT_EXPORTER, close_exporter);
     visit(retirement, COMPONENT_EXTENSION, instance_close);
     for (size_t i = 0; i < retirement->graph.instances.count; i++)
@@ -226,7 +258,9 @@ static void free_done(struct retired *retired, bool wait)
             at = &retirement->next;
             continue;
         }
+        pthread_mutex_lock(&retired->lock);
         *at = retirement->next;
+        pthread_mutex_unlock(&retired->lock);
         free(retirement);
     }
 }
@@ -253,8 +287,11 @@ void retired_begin(struct runtime *runtime, struct retirement *retirement, uint6
     retirement->all = all;
     retirement->number = all->begun++;
     retirement->deadline = clock_mono(&clock_system) + timeout_ns;
+    retirement->told = true;
+    pthread_mutex_lock(&all->lock);
     retirement->next = all->first;
     all->first = retirement;
+    pthread_mutex_unlock(&all->lock);
     retirement->threaded = thread_start(&retirement->thread, "retire", end_loop, retirement);
     if (!retirement->threaded)
         end_loop(retirement);
@@ -274,4 +311,53 @@ void retired_hurry(struct retired *retired)
 void retired_finish(struct retired *retired)
 {
     free_done(retired, true);
+}
+
+/* ---- the status page ---- */
+
+static void tell_waiting(const struct retirement *retirement, const struct instance *exporter,
+                         struct bytes *out)
+{
+    struct sender *sender = exporter->sender;
+    uint64_t now = clock_mono(&clock_system), deadline = retirement->deadline;
+    uint64_t left = sender && !sender_has_successor(sender) ? sender_pending(sender) : 0;
+    char at[CLOCK_TEXT];
+    if (!left)
+        return;
+    clock_text(clock_wall(&clock_system) + (deadline > now ? deadline - now : 0), at);
+    bytes_printf(out,
+                 "%s%s was removed by a reload, and %" PRIu64
+                 " items that it accepted wait for its backend; %s until %s",
+                 out->size ? "; " : "", exporter->id, left,
+                 retirement->all->runtime->journal ? "they stay in the journal if not delivered"
+                                                   : "they are dropped if not delivered",
+                 at);
+}
+
+static void tell_lost(const struct retired_meter *gone, struct bytes *out)
+{
+    uint64_t last = meter_last_drop(gone->meter, CAUSE_SHUTDOWN), lost = 0;
+    char at[CLOCK_TEXT];
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++)
+        lost += meter_dropped(gone->meter, CAUSE_SHUTDOWN, signal);
+    if (lost && clock_wall(&clock_system) - last < TOLD_NS)
+        bytes_printf(out,
+                     "%s%s was removed by a reload, and %" PRIu64
+                     " items that waited in it were dropped at %s",
+                     out->size ? "; " : "", gone->meter->id, lost, clock_text(last, at));
+}
+
+void runtime_removed(struct runtime *runtime, struct bytes *out)
+{
+    struct retired *all = &runtime->retired;
+    pthread_mutex_lock(&all->lock);
+    for (const struct retirement *at = all->first; at; at = at->next)
+        for (size_t i = 0; at->told && i < at->graph.instances.count; i++)
+            tell_waiting(at, at->graph.instances.items[i], out);
+    pthread_mutex_unlock(&all->lock);
+    pthread_mutex_lock(&runtime->lock);
+    for (size_t i = 0; i < all->meter_count; i++)
+        if (retired_counts(runtime, &all->meters[i]))
+            tell_lost(&all->meters[i], out);
+    pthread_mutex_unlock(&runtime->lock);
 }

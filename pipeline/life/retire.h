@@ -18,26 +18,40 @@ struct retirement {
     uint64_t number;    /* they end in order: an exporter may hand over to one that retired later */
     pthread_t thread;
     bool threaded;
+    bool told; /* its exporters' senders exist; under lock */
     bool left; /* receivers are closed; under lock */
     bool done; /* the graph may be freed, or is kept until the end; under lock */
+};
+
+struct retired_meter {
+    enum component_kind kind;
+    struct meter *meter;
 };
 
 struct retired {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct retirement *first; /* used by the thread that reloads and stops */
+    struct retirement *first; /* changed by the thread that reloads and stops, under lock */
     uint64_t begun;
     uint64_t ended; /* under lock, as are the next two */
     bool hurry;
     bool held;
-    struct runtime *runtime; /* its owner; never changes */
-    struct meter **meters;   /* of freed instances that lost something; under runtime->lock */
+    struct runtime *runtime;      /* its owner; never changes */
+    struct retired_meter *meters; /* of freed instances that lost something, one for an id; under
+                                     runtime->lock */
     size_t meter_count;
 };
 
 void retired_init(struct retired *retired, struct runtime *runtime);
 /* After finish, or if nothing was begun; once no answer is outstanding. */
 void retired_release(struct retired *retired);
+
+/* The meter of a freed instance that lost something; NULL: none. Under runtime->lock. */
+struct meter *retired_meter(const struct retired *retired, enum component_kind kind,
+                            const char *id);
+
+/* Whether no instance in use has its id, and so counts its losses too. Under runtime->lock. */
+bool retired_counts(const struct runtime *runtime, const struct retired_meter *gone);
 
 /* Between these no retired graph is freed; hold first frees those that are done. */
 void retired_hold(struct retired *retired);

@@ -220,8 +220,11 @@ static uint64_t report_losses(struct runtime *runtime, struct bytes *report)
         if (kind == COMPONENT_PROCESSOR || kind == COMPONENT_EXPORTER)
             lost += report_meter(instance->meter, report);
     }
-    for (size_t i = 0; i < runtime->retired.meter_count; i++)
-        lost += report_meter(runtime->retired.meters[i], report);
+    for (size_t i = 0; i < runtime->retired.meter_count; i++) {
+        const struct retired_meter *gone = &runtime->retired.meters[i];
+        if (retired_counts(runtime, gone))
+            lost += report_meter(gone->meter, report);
+    }
     return lost;
 }
 

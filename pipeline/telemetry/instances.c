@@ -311,12 +311,12 @@ static const struct metric dropped =
     METRIC_ROW("spanlink_dropped_items", METRIC_COUNTER, METRIC_BASIC, "{items}",
                "Items that were acknowledged and then not delivered, by cause.");
 
-static void measure_dropped(const struct instance *instance, struct metrics *metrics)
+static void measure_dropped(const struct meter *meter, struct metrics *metrics)
 {
     char text[32];
     for (int signal = 0; signal < SIGNAL_COUNT; signal++)
         for (int cause = 0; cause < CAUSE_COUNT; cause++) {
-            uint64_t n = meter_dropped(instance->meter, (enum cause)cause, signal);
+            uint64_t n = meter_dropped(meter, (enum cause)cause, signal);
             if (n)
                 metrics_add(metrics, &dropped, (double)n,
                             METRIC_LABELS(signal_label("data_type", signal),
@@ -335,6 +335,14 @@ void instance_measure(const struct instance *instance, const struct graph *graph
         measure_processor(instance, graph, metrics);
     else if (kind == COMPONENT_EXPORTER)
         measure_exporter(instance, graph, metrics);
-    measure_dropped(instance, metrics);
+    measure_dropped(instance->meter, metrics);
+    metrics_scope(metrics, NULL, NULL);
+}
+
+void instance_measure_gone(enum component_kind kind, const struct meter *meter,
+                           struct metrics *metrics)
+{
+    metrics_scope(metrics, component_kind_name(kind), meter->id);
+    measure_dropped(meter, metrics);
     metrics_scope(metrics, NULL, NULL);
 }

@@ -11,4 +11,8 @@
 void instance_measure(const struct instance *instance, const struct graph *graph,
                       struct metrics *metrics);
 
+/* Adds what an instance that a reload removed has lost. */
+void instance_measure_gone(enum component_kind kind, const struct meter *meter,
+                           struct metrics *metrics);
+
 #endif

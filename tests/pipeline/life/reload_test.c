@@ -1,6 +1,7 @@
 #include "pipeline/life/runtime.h"
 
 #include "lib/net/auth.h"
+#include "pipeline/life/rows.h"
 #include "pipeline/life/runtime_state.h"
 #include "tests/support/scripted.h"
 #include "tests/support/some_batch.h"
@@ -497,6 +498,64 @@ START_TEST(a_removed_exporter_delivers_what_it_has)
 }
 END_TEST
 
+/* The sum of spanlink_dropped_items; *series: of how many points. */
+static double dropped(unsigned *series)
+{
+    struct metrics metrics;
+    size_t count;
+    double sum = 0;
+    *series = 0;
+    metrics_init(&metrics, METRIC_NORMAL);
+    runtime_figures(runtime, &metrics);
+    const struct metrics_point *points = metrics_sorted(&metrics, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(points[i].row->name, "spanlink_dropped_items") == 0) {
+            sum += points[i].value;
+            ++*series;
+        }
+    metrics_release(&metrics);
+    return sum;
+}
+
+static const char *told(char out[512])
+{
+    struct bytes text;
+    bytes_init(&text, 511, NULL);
+    runtime_removed(runtime, &text);
+    snprintf(out, 512, "%.*s", (int)text.size, text.size ? (const char *)text.data : "");
+    bytes_release(&text);
+    return out;
+}
+
+START_TEST(what_a_removed_exporter_loses_is_told_and_counted)
+{
+    char text[512];
+    unsigned series;
+    begin(TWO);
+    sink_gate(sink_at(1), true);
+    offer(2);
+    offer(3);
+    sink_wait_begun(sink_at(1), 1);
+    ck_assert_str_eq(told(text), "");
+    ck_assert_int_eq(reload(ONE("", "")), RELOAD_DONE);
+    ck_assert_msg(strstr(told(text), "sink/2 was removed by a reload, and 5 items that it accepted "
+                                     "wait for its backend; they are dropped if not delivered"),
+                  "%s", text);
+    runtime->hurried = true;
+    while (dropped(&series) < 5)
+        sched_yield();
+    ck_assert_uint_eq(series, 1);
+    ck_assert_msg(strstr(told(text), "sink/2 was removed by a reload, and 5 items that waited in "
+                                     "it were dropped at "),
+                  "%s", text);
+    ck_assert_int_eq(reload(TWO), RELOAD_DONE);
+    ck_assert_double_eq(dropped(&series), 5);
+    ck_assert_uint_eq(series, 1);
+    ck_assert_str_eq(told(text), "");
+    ck_assert_uint_eq(end(), 5);
+}
+END_TEST
+
 START_TEST(what_a_removed_exporter_cannot_deliver_in_time_is_counted_as_lost)
 {
     begin(TWO);
@@ -756,6 +815,7 @@ int main(void)
         what_waits_for_room_may_wait_on_after_a_reload,
         what_waits_for_room_is_to_be_sent_again_where_no_pipeline_is_left,
         a_removed_exporter_delivers_what_it_has,
+        what_a_removed_exporter_loses_is_told_and_counted,
         what_a_removed_exporter_cannot_deliver_in_time_is_counted_as_lost,
         reloads_find_the_exporter_of_an_earlier_one_still_at_work,
         counters_go_on_and_losses_are_kept,
