@@ -1,4 +1,5 @@
 /* GET /api/pipelines: pipelines and components with the counters of the metrics page. */
+#include "extensions/status/expired.h"
 #include "extensions/status/refusing.h"
 #include "extensions/status/status.h"
 #include "pipeline/life/rows.h"
@@ -374,6 +375,7 @@ static void put_troubles(const struct env *env, struct view failing, struct json
     (void)runtime_trouble(runtime, &text);
     refusing_tell(runtime, env->budget, failing, &text);
     runtime_removed(runtime, &text);
+    expired_tell(clock_wall(env->clock), &text);
     if (text.size)
         json_text(json, "trouble", bytes_view(&text));
     else
