@@ -196,6 +196,7 @@ static void seen_add(struct seen_list *list, const struct otlp_span *span, struc
         .id = span_id_load(span->span_id.data),
         .link = link,
         .trace = span_id_load(span->trace_id.data + 8),
+        .ended = span->end_ns,
         .service = service,
         .name = span->name,
         .tenant = list->tenant,

@@ -343,6 +343,13 @@ void known_decided(struct known *known, const struct watch_decision *decision)
     known->rows[known->row_count++] = row;
 }
 
+/* By its own clock, but not in the future. */
+static uint64_t known_ended(const struct known_row *row)
+{
+    uint64_t waited = row->waited_ms > 0 ? (uint64_t)row->waited_ms * NS_PER_MS : 0;
+    return row->decided > waited ? row->decided - waited : row->decided;
+}
+
 /* A span that several pipelines or instances hand on, or that was sent twice, counts once: as
  * linked if any copy is. False: it stays as it was. */
 static bool known_decided_again(struct known *known, struct known_span *span,
@@ -352,7 +359,7 @@ static bool known_decided_again(struct known *known, struct known_span *span,
         return false;
     reason_take_back(known, span);
     if (span->dealt)
-        known_route_linked(known, known_route_for(known, span), row->decided);
+        known_route_linked(known, known_route_for(known, span), known_ended(row));
     return true;
 }
 
@@ -594,7 +601,8 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     span->route = (uint16_t)route;
     span->turn = known->routes[route].turn;
     known_lend(known, span);
-    known_route_passed(known, route, known_links(own, seen->link), now);
+    known_route_passed(known, route, known_links(own, seen->link),
+                       seen->ended && seen->ended < now ? seen->ended : now);
     if (!known_is_foreign(span))
         known_pay(known, span);
 }

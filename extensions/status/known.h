@@ -53,11 +53,12 @@ void known_sampled(struct known *known, const struct watch_window *window,
                    const struct watch_sample *samples, size_t count);
 
 /* A span as it passed: its route is joined with its samples. link: the id that its link opens; 0:
- * none. now: wall. */
+ * none. ended: wall, by its own clock; 0: not known. now: wall. */
 struct known_seen {
     uint64_t id, link, trace;
     struct view service, name, tenant; /* tenant: empty: none, or not known */
     bool child; /* not linked, and no local root: counts only if samples name it */
+    uint64_t ended;
 };
 void known_seen(struct known *known, const struct known_seen *seen, uint64_t now);
 

@@ -160,10 +160,10 @@ bool known_route_times_cpu(const struct known *known, const struct known_route *
     return known->services[route->service]->times_cpu || route->samples || route->cpu_ns;
 }
 
-void known_route_passed(struct known *known, size_t number, bool linked, uint64_t now)
+void known_route_passed(struct known *known, size_t number, bool linked, uint64_t ended)
 {
     struct known_route *route = known_route_use(known, number);
-    struct known_route_step *at = known_route_at(route, now / KNOWN_SERIES_STEP);
+    struct known_route_step *at = known_route_at(route, ended / KNOWN_SERIES_STEP);
     route->spans++;
     route->linked += linked;
     if (at) {
@@ -172,10 +172,10 @@ void known_route_passed(struct known *known, size_t number, bool linked, uint64_
     }
 }
 
-void known_route_linked(struct known *known, size_t number, uint64_t now)
+void known_route_linked(struct known *known, size_t number, uint64_t ended)
 {
     struct known_route *route = known_route_use(known, number);
-    struct known_route_step *at = known_route_at(route, now / KNOWN_SERIES_STEP);
+    struct known_route_step *at = known_route_at(route, ended / KNOWN_SERIES_STEP);
     route->linked++;
     if (at)
         at->linked++;

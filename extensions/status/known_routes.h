@@ -36,11 +36,11 @@ void known_route_add(struct known *known, size_t number, const struct known_sum 
 void known_route_take(struct known *known, size_t number, const struct known_sum *sum,
                       const struct known_stretch *over);
 
-/* A span of the route passed. */
-void known_route_passed(struct known *known, size_t number, bool linked, uint64_t now);
+/* A span of the route passed, which ended then. */
+void known_route_passed(struct known *known, size_t number, bool linked, uint64_t ended);
 
 /* A span that had passed without a link was linked. */
-void known_route_linked(struct known *known, size_t number, uint64_t now);
+void known_route_linked(struct known *known, size_t number, uint64_t ended);
 
 /* Counts CPU time of a route for the metrics page. */
 void known_meter(struct known *known, size_t number, uint64_t cpu_ns);

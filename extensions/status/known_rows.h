@@ -91,7 +91,7 @@ struct known_service {
     } history[KNOWN_HISTORY]; /* by step modulo its length */
 };
 
-/* Of a step: the spans that passed in it, and the samples taken in it. */
+/* Of a step: the spans that ended in it, and the samples taken in it. */
 struct known_route_step {
     uint64_t cpu_ns, wall_ns;
     uint32_t samples, wall_samples, spans, linked;

@@ -653,6 +653,43 @@ START_TEST(a_steady_load_is_steady_in_the_steps)
 END_TEST
 
 /* Windows without times, of the future, longer than what is kept, and before it. */
+/* It may have waited for its samples long after both. */
+START_TEST(a_span_counts_in_the_step_of_its_end_like_its_samples)
+{
+    struct rig rig;
+    rig_init(&rig);
+    const uint64_t late = NOW + 4 * KNOWN_SERIES_STEP, step = (NOW - 1) / KNOWN_SERIES_STEP;
+    const struct known_seen linked = {.id = 1,
+                                      .link = 1,
+                                      .trace = 1,
+                                      .ended = NOW - 1,
+                                      .service = VIEW("shop"),
+                                      .name = VIEW("GET /")};
+    struct known_seen other = linked;
+    sampled(&rig, 1, 10, NOW);
+    decide(&rig, 1, true, NOW);
+    known_seen(&rig.known, &linked, late);
+    decide(&rig, 2, false, NOW); /* by another instance: it is linked later */
+    other.id = 2;
+    other.link = 0;
+    known_seen(&rig.known, &other, late);
+    decide(&rig, 2, true, NOW);
+    const struct known_route_step *at = known_route_step(route(&rig, "GET /"), step);
+    ck_assert_ptr_nonnull(at);
+    ck_assert_uint_eq(at->cpu_ns, 10);
+    ck_assert_uint_eq(at->spans, 2);
+    ck_assert_uint_eq(at->linked, 2);
+    ck_assert_ptr_null(known_route_step(route(&rig, "GET /"), late / KNOWN_SERIES_STEP));
+    other.id = 3;
+    other.ended = late + NS_PER_S; /* its clock is ahead */
+    decide(&rig, 3, false, late);
+    known_seen(&rig.known, &other, late);
+    at = known_route_step(route(&rig, "GET /"), late / KNOWN_SERIES_STEP);
+    ck_assert_uint_eq(at->spans, 1);
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(a_window_counts_in_its_own_steps_or_in_none)
 {
     const uint64_t hour = 3600 * NS_PER_S, value = 7200000, kept = KNOWN_SERIES;
@@ -913,8 +950,8 @@ START_TEST(samples_of_two_services_with_one_id_stay_apart)
             else
                 decide_of(&rig, service, 1, true, NOW);
         }
-        const struct known_seen one = {1, 1, 7, VIEW("shop"), VIEW("GET /"), {0}, false};
-        const struct known_seen two = {1, 1, 7, VIEW("till"), VIEW("POST /"), {0}, false};
+        const struct known_seen one = {1, 1, 7, VIEW("shop"), VIEW("GET /"), {0}, false, 0};
+        const struct known_seen two = {1, 1, 7, VIEW("till"), VIEW("POST /"), {0}, false, 0};
         known_seen(&rig.known, &one, NOW);
         known_seen(&rig.known, &two, NOW);
         ck_assert_uint_eq(known_find_of(&rig.known, 1, VIEW("shop"))->cpu_ns, 30);
@@ -942,7 +979,7 @@ START_TEST(samples_under_another_name_are_the_spans_unless_it_has_one)
         if (late) {
             decide_of(&rig, till(), 1, true, NOW);
             known_seen(&rig.known,
-                       &(struct known_seen){1, 1, 1, VIEW("till"), VIEW("POST /"), {0}, false},
+                       &(struct known_seen){1, 1, 1, VIEW("till"), VIEW("POST /"), {0}, false, 0},
                        NOW);
         }
         known_settle(&rig.known, NOW + 40 * NS_PER_S);
@@ -1106,5 +1143,6 @@ SUITE_MAIN(
     spans_of_two_services_with_one_id_stay_apart, samples_of_two_services_with_one_id_stay_apart,
     samples_under_another_name_are_the_spans_unless_it_has_one,
     samples_are_those_of_cpu_time_whatever_comes_first, wall_time_beside_cpu_time_explains_nothing,
-    cpu_time_counts_whatever_confirms, samples_of_neither_time_name_their_span_and_cost_nothing,
+    cpu_time_counts_whatever_confirms, a_span_counts_in_the_step_of_its_end_like_its_samples,
+    samples_of_neither_time_name_their_span_and_cost_nothing,
     each_window_says_whether_it_holds_samples)
