@@ -312,6 +312,12 @@ static void known_count(struct known *known, const struct known_row *row)
     }
 }
 
+static int32_t waited_of(const struct watch_decision *decision)
+{
+    int64_t waited = (int64_t)(decision->decided - decision->ended) / (int64_t)NS_PER_MS;
+    return (int32_t)(waited > INT32_MAX ? INT32_MAX : waited <= INT32_MIN ? INT32_MIN + 1 : waited);
+}
+
 void known_decided(struct known *known, const struct watch_decision *decision)
 {
     size_t at = known_service_of(known, &decision->service, decision->decided);
@@ -319,15 +325,11 @@ void known_decided(struct known *known, const struct watch_decision *decision)
     service->has_spans = true;
     if (decision->service.language)
         service->language = decision->service.language;
-    int64_t waited = decision->ended ? (int64_t)(decision->decided - decision->ended) : 0;
-    waited /= (int64_t)NS_PER_MS;
     struct known_row row = {
         .id = decision->span_id,
         .link = decision->link_id,
         .decided = decision->decided,
-        .waited_ms = (int32_t)(waited > INT32_MAX   ? INT32_MAX
-                               : waited < INT32_MIN ? INT32_MIN
-                                                    : waited),
+        .waited_ms = !decision->ended ? KNOWN_AHEAD : waited_of(decision),
         .service = (uint16_t)at,
         .action = (uint8_t)decision->action,
         .reason = (uint8_t)(decision->reason ? known_reason_of(known, decision->reason) : 0),

@@ -25,6 +25,9 @@ enum {
 #define KNOWN_HISTORY_STEP (30 * NS_PER_S)
 #define KNOWN_SERIES_STEP  (15 * NS_PER_S)
 
+/* As waited_ms: by its clock the span ended after it arrived, and it is not known when. */
+#define KNOWN_AHEAD INT32_MIN
+
 /* The decision about a span, and the samples with its id. Spans of two services may have the same
  * id, as where a client's and a server's span share it; those of one service count as one. */
 struct known_span {
@@ -39,7 +42,8 @@ struct known_span {
     uint32_t owed_samples, owed_wall_samples;
     uint32_t owed_from, owed_to; /* wall, s: when what is owed was sampled, ... */
     uint32_t owed_at;            /* ... and when the first of it came */
-    int32_t waited_ms;           /* from its end to the decision; below 0: its clock is ahead */
+    int32_t
+        waited_ms; /* from its end to the decision; below 0: its clock is ahead; or KNOWN_AHEAD */
     uint32_t first_window, last_window; /* serials of those with its samples; 0: none */
     uint32_t next;                      /* in its bucket, number + 1 */
     uint16_t service, under;   /* under: whose samples it has, which may be another's; 0: none */

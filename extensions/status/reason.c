@@ -83,7 +83,9 @@ static bool is_refused(const struct known *known, const struct known_span *span,
 /* By its own clock; 0: not known. */
 static uint64_t ended_of(const struct known_span *span)
 {
-    return span->decided - (uint64_t)(span->waited_ms * (int64_t)NS_PER_MS);
+    return span->waited_ms == KNOWN_AHEAD
+               ? 0
+               : span->decided - (uint64_t)(span->waited_ms * (int64_t)NS_PER_MS);
 }
 
 /* Of a span that no sample names. */
@@ -94,11 +96,12 @@ static const struct watch_reason *unnamed_reason(const struct known *known,
     const struct watch_reason *decided = known->reasons[span->reason];
     if (is_refused(known, span, decided))
         return &profiles_refused;
-    if (!is_word(decided, "no_sample") || span->beside)
+    if (!is_word(decided, "no_sample") || span->beside || span->untimed)
         return decided;
     if (service->no_ids)
         return known->reasons[service->no_ids - 1];
-    return span->service && ended_of(span) < service->began ? &before_first : decided;
+    uint64_t ended = ended_of(span);
+    return span->service && ended && ended < service->began ? &before_first : decided;
 }
 
 /* NULL: the windows with its samples are forgotten, so that it stays as it was. */
@@ -255,6 +258,8 @@ static void tell_before_first(const struct known *known, const struct known_span
 {
     const struct known_window *first = window_of(known, span->first_window);
     uint64_t ended = ended_of(span), began = known->services[span->service]->began;
+    if (!ended)
+        return;
     if (first && first->arrived > ended)
         snprintf(told->text_buffer, sizeof told->text_buffer,
                  "It ended %.0f s before the first profile of its service came, which holds its "

@@ -101,10 +101,12 @@ static uint64_t wall_of(struct judge_now now, uint64_t local)
 }
 
 /* The end of a span by its own clock: the local time is between the machine's boot and now, so its
- * start stands for what is not. */
+ * start stands for what is not. 0: not known. */
 static uint64_t ended_wall(struct judge_now now, const struct candidate *candidate)
 {
     uint64_t ended = wall_of(now, candidate->ended);
+    if (candidate->ahead && !candidate->started)
+        return 0;
     bool clipped = candidate->ended <= 1 || candidate->started > ended;
     return candidate->started && clipped ? candidate->started : ended;
 }

@@ -37,8 +37,9 @@ enum held_flag {
     HELD_MARKED = 2, /* has the attribute, whatever its value */
     HELD_CHILD = 4,  /* waits for its parent; `named` is the parent's id */
     HELD_INHERITED = 8,
-    HELD_GONE = 16,     /* in a release list, or written */
-    HELD_FORGOTTEN = 32 /* its samples may have arrived before it and been forgotten */
+    HELD_GONE = 16,      /* in a release list, or written */
+    HELD_FORGOTTEN = 32, /* its samples may have arrived before it and been forgotten */
+    HELD_AHEAD = 64      /* by its clock, it ended after it arrived */
 };
 
 struct held {

@@ -33,6 +33,7 @@ void span_row_time(struct span_row *row, const struct correlation *self, struct 
     struct candidate *candidate = &row->candidate;
     candidate->started = row->start_ns ? row->start_ns : row->end_ns;
     candidate->ended = judge_local(now, row->end_ns ? row->end_ns : now.wall);
+    candidate->ahead = row->end_ns > now.wall;
     candidate->arrived = now.mono;
     if (candidate->started && candidate->started < self->since) {
         uint64_t early = (self->since - candidate->started) / EARLY_UNIT + 1;
@@ -216,7 +217,8 @@ static void fill_held(struct held *held, const struct span_row *row, struct segm
         .size = (uint32_t)row->field.bytes.size,
         .flags = (uint8_t)((row->is_root ? HELD_ROOT : 0) | (row->marked ? HELD_MARKED : 0) |
                            (row->is_child ? HELD_CHILD : 0) |
-                           (row->candidate.forgotten ? HELD_FORGOTTEN : 0)),
+                           (row->candidate.forgotten ? HELD_FORGOTTEN : 0) |
+                           (row->candidate.ahead ? HELD_AHEAD : 0)),
         .early = row->candidate.early,
     };
     proto_bytes_put(segment->bytes + at, row->field.bytes);

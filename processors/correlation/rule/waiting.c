@@ -18,6 +18,7 @@ static struct candidate waiting_ask(const struct held *held)
         .arrived = segment_of(held)->arrived,
         .early = held->early,
         .forgotten = held->flags & HELD_FORGOTTEN,
+        .ahead = held->flags & HELD_AHEAD,
     };
 }
 

@@ -854,6 +854,20 @@ START_TEST(links_that_open_nothing_count_whichever_came_first)
 }
 END_TEST
 
+START_TEST(where_the_spans_own_time_is_not_known_its_link_is_not_said_to_open_nothing)
+{
+    struct rig rig;
+    const struct watch_decision decision = {
+        .span_id = 1, .link_id = 1, .service = shop(), .action = WATCH_LINKED, .decided = NOW};
+    rig_init(&rig);
+    known_decided(&rig.known, &decision);
+    known_fold(&rig.known);
+    sampled(&rig, 1, 10, NOW + 60 * NS_PER_S);
+    ck_assert_uint_eq(rig.known.services[known_service_find(&rig.known, VIEW("shop"))]->apart, 0);
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(a_clock_that_is_behind_is_not_the_start_of_this_process)
 {
     static const struct watch_reason before = {"before_start", "It started before.", NULL};
@@ -1143,6 +1157,7 @@ SUITE_MAIN(
     spans_of_two_services_with_one_id_stay_apart, samples_of_two_services_with_one_id_stay_apart,
     samples_under_another_name_are_the_spans_unless_it_has_one,
     samples_are_those_of_cpu_time_whatever_comes_first, wall_time_beside_cpu_time_explains_nothing,
+    where_the_spans_own_time_is_not_known_its_link_is_not_said_to_open_nothing,
     cpu_time_counts_whatever_confirms, a_span_counts_in_the_step_of_its_end_like_its_samples,
     samples_of_neither_time_name_their_span_and_cost_nothing,
     each_window_says_whether_it_holds_samples)

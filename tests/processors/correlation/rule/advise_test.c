@@ -479,6 +479,41 @@ START_TEST(what_to_do_about_a_profiler_that_stops_is_told_with_the_reason)
 }
 END_TEST
 
+static void note_ended(void *ctx, const struct watch_decision *decision)
+{
+    *(uint64_t *)ctx = decision->ended;
+}
+
+/* When a span that waits ended, as it is told once it is decided. */
+static uint64_t told_end(uint64_t ahead)
+{
+    struct rig rig;
+    struct watch watch;
+    uint64_t told = 1;
+    struct watcher watcher = {.ctx = &told, .passed = pass_over, .decided = note_ended};
+    rig_open(&rig, "{}");
+    watch_init(&watch);
+    watch_attach(&watch, &watcher);
+    rig_warm(&rig);
+    rig.env.watch = &watch;
+    uint64_t end = rig_now(&rig) + ahead;
+    RIG_SPANS(&rig, {.service = "shop", .id = 1, .start = end - S / 2, .end = end});
+    ck_assert_uint_eq(told, 1);
+    rig_advance(&rig, 180 * S);
+    rig.env.watch = NULL;
+    watch_detach(&watch, &watcher);
+    watch_release(&watch);
+    rig_close(&rig);
+    return told;
+}
+
+START_TEST(the_end_of_a_span_whose_clock_is_ahead_is_not_told)
+{
+    ck_assert_uint_gt(told_end(0), 1);
+    ck_assert_uint_eq(told_end(60 * S), 0);
+}
+END_TEST
+
 START_TEST(a_service_without_spans_is_not_said_to_be_silent)
 {
     struct rig rig;
@@ -508,4 +543,5 @@ SUITE_MAIN("correlation advise", names_that_do_not_match_are_said_once_with_both
            profiles_with_wrong_windows_are_said_with_their_service_once_a_minute,
            a_profiler_that_stops_is_said_once_and_when_it_comes_again,
            what_to_do_about_a_profiler_that_stops_is_told_with_the_reason,
+           the_end_of_a_span_whose_clock_is_ahead_is_not_told,
            a_service_without_spans_is_not_said_to_be_silent)
