@@ -91,17 +91,6 @@ bool known_is_linked(const struct known *known, uint64_t id, struct view service
     return known_links(known_find_of(known, id, service), link);
 }
 
-bool known_times_cpu(const struct known *known, const struct known_span *span)
-{
-    bool counted = span->samples || span->wall_samples;
-    return counted ? span->times_cpu : known->services[span->service]->times_cpu;
-}
-
-uint64_t known_samples(const struct known *known, const struct known_span *span)
-{
-    return known_times_cpu(known, span) ? span->samples : span->wall_samples;
-}
-
 /* Whether its samples came under the name of another service than its own. */
 static bool known_is_foreign(const struct known_span *span)
 {

@@ -186,3 +186,14 @@ size_t known_reason_of(struct known *known, const struct watch_reason *reason)
         known->reasons[known->reason_count++] = reason;
     return at;
 }
+
+bool known_times_cpu(const struct known *known, const struct known_span *span)
+{
+    bool counted = span->samples || span->wall_samples;
+    return counted ? span->times_cpu : known->services[span->service]->times_cpu;
+}
+
+uint64_t known_samples(const struct known *known, const struct known_span *span)
+{
+    return known_times_cpu(known, span) ? span->samples : span->wall_samples;
+}
