@@ -215,10 +215,23 @@ static void *leave_resident(void)
     return last;
 }
 
+/* Not under an emulator that keeps the pages. */
+static bool can_return_memory(void)
+{
+    void *last = leave_resident();
+    size_t before = heap_resident();
+    heap_trim();
+    size_t after = heap_resident();
+    free(last);
+    return after + (8 << 20) < before;
+}
+
 /* The last measurement may have seen free memory when it was too early to return it. */
 START_TEST(before_data_is_refused_free_memory_is_returned)
 {
     struct budget budget;
+    if (!can_return_memory())
+        return;
     budget_init(&budget, 32 << 20);
     budget_watch(&budget);
     budget.trimmed = clock_mono(&clock_system);
