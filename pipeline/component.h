@@ -78,7 +78,6 @@ struct component {
 
     /* Exporters: the delivery settings among its keys; NULL: a small queue without retry. */
     const struct delivery *(*delivery)(const void *self);
-    uint64_t (*linger)(const void *self); /* ns to wait for more to send together; NULL: 0 */
 
     /* Extensions: the authenticator for `auth` sections that name this one; its functions are
      * called only between open and close. NULL: it is no authenticator. */
@@ -127,8 +126,9 @@ struct component {
     /* Exporters: the URL for requests of a signal; between open and close. NULL: no URL. */
     const char *(*url)(const void *self, enum signal signal);
 
-    /* Receivers and extensions that serve: a reload removed the instance. It accepts no connection,
-     * serves those it has and tells them to reconnect; close follows. NULL: close at once. */
+    /* Receivers and extensions that serve: a reload removed the instance. It accepts no
+     * connections, serves those it has and tells them to reconnect; close follows later. NULL:
+     * close at once. */
     void (*retire)(void *self);
 
     /* Stops intake, hands on what is held, frees. Allowed after a failed open, and twice. No

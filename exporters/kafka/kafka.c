@@ -592,7 +592,6 @@ const struct component exporter_kafka = {
     .probe = kafka_probe,
     .abort = kafka_abort,
     .delivery = kafka_delivery,
-    .linger = producer_linger,
     .explain = kafka_explain,
     .metrics = metrics,
     .close = kafka_close,

@@ -140,10 +140,7 @@ static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf
     kafka_conf_set_int(conf, "batch.size", bytes, error, size);
     if (produce->flush_max_messages)
         kafka_conf_set_int(conf, "batch.num.messages", produce->flush_max_messages, error, size);
-    /* The sender lingers: the library polls without a pause for the last millisecond of it. */
-    kafka_conf_set_int(conf, "linger.ms", 0, error, size);
-    kafka_conf_set_int(conf, "sticky.partitioning.linger.ms",
-                       kafka_ms(2 * produce->linger, 0, 900000), error, size);
+    kafka_conf_set_int(conf, "linger.ms", kafka_ms(produce->linger, 0, 900000), error, size);
     kafka_conf_set_int(conf, "message.timeout.ms", timeout, error, size);
     /* A broker that hangs must not use up the attempt. */
     request = request < 1000 ? 1000 : request > 30000 ? 30000 : request;
@@ -375,11 +372,6 @@ void producer_send(struct producer *producer, struct record *const *records, siz
     pthread_rwlock_unlock(&producer->lock);
     if (!usable)
         replace_client(producer);
-}
-
-uint64_t producer_linger(const void *exporter)
-{
-    return ((const struct kafka_exporter *)exporter)->produce.linger;
 }
 
 void producer_abort(struct producer *producer)

@@ -15,9 +15,6 @@ void producer_send(struct producer *producer, struct record *const *records, siz
  * thread. */
 void producer_resize(struct producer *producer);
 
-/* producer.linger of a struct kafka_exporter: the sender waits, not the client. */
-uint64_t producer_linger(const void *exporter);
-
 /* Ends all sends at once, also later ones. */
 void producer_abort(struct producer *producer);
 

@@ -64,8 +64,6 @@ struct sender *sender_new(const struct component *component, void *self, const s
     sender->entry.tick = wake_parked;
     sender->entry.ctx = sender;
     sender->ticker = env->ticker;
-    sender->together = component->send_together ? DISPATCH_TOGETHER : 1;
-    sender->linger = component->linger ? component->linger(self) : 0;
     sender->jobs.budget = env->budget;
     if (env->ticker)
         ticker_add(env->ticker, &sender->entry);
@@ -198,28 +196,16 @@ static void serve_unlocked(struct sender *sender)
     pthread_mutex_lock(&sender->lock);
 }
 
-/* Until when what is queued waits for more to be sent together with it; 0: it does not. */
-static uint64_t lingers_until(const struct sender *sender)
-{
-    const struct queue *queue = &sender->queue;
-    const struct dispatcher *dispatcher = &sender->dispatcher;
-    if (!sender->linger || !sender->ticker || !queue->fresh.head || queue->ready.head ||
-        queue->queued >= DISPATCH_TOGETHER || queue_used(queue) >= queue->size ||
-        dispatcher->stopping || sender->closing)
-        return 0;
-    uint64_t due = queue->fresh.head->since + sender->linger;
-    return due > clock_mono(dispatcher->clock) ? due : 0;
-}
-
 static void *worker_loop(void *ctx)
 {
     struct sender *sender = ctx;
+    bool together = sender->dispatcher.component->send_together;
+    size_t most = together ? DISPATCH_TOGETHER : 1;
     struct job job;
     pthread_mutex_lock(&sender->lock);
     wakeups_run(&sender->wakeups);
     while (!sender->closing) {
-        if (!lingers_until(sender) &&
-            job_begin(&job, &sender->jobs, &sender->queue, sender->together)) {
+        if (job_begin(&job, &sender->jobs, &sender->queue, most)) {
             run_job(sender, &job);
             if (sender->waiting)
                 serve_unlocked(sender);
@@ -251,13 +237,7 @@ static bool start_worker(struct sender *sender)
  * too few exist. */
 static size_t wanted_workers(struct sender *sender)
 {
-    uint64_t due = lingers_until(sender);
-    if (due && due != sender->lingers)
-        ticker_at(sender->ticker, &sender->entry, due);
-    sender->lingers = due;
-    if (due)
-        return 0;
-    size_t takeable = (queue_takeable(&sender->queue) + sender->together - 1) / sender->together;
+    size_t takeable = queue_takeable(&sender->queue);
     size_t wanted = wakeups_signals(&sender->wakeups, takeable);
     while (takeable > sender->wakeups.idle && sender->worker_count < sender->queue.consumers)
         if (!start_worker(sender))
@@ -316,7 +296,6 @@ static uint64_t wake_parked(void *ctx, uint64_t mono_ns)
     pthread_mutex_lock(&sender->lock);
     struct queue_element *displaced = queue_gathered(sender, false, &due);
     uint64_t next = queue_wake(&sender->queue, mono_ns);
-    sender->lingers = 0;
     wake_workers(sender);
     if (sender->waiting)
         serve_unlocked(sender);

@@ -23,9 +23,6 @@ struct sender {
     size_t worker_count;
     struct wakeups wakeups;
     struct jobs jobs;
-    size_t together;  /* how many requests are sent at once, at most */
-    uint64_t linger;  /* the component's; 0: none */
-    uint64_t lingers; /* mono: the tick asked for, at which what is queued is sent; 0: none */
     bool closing;
     struct sender_waiters waiters;
     size_t waiting;           /* how many these are */

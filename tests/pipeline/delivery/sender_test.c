@@ -167,19 +167,18 @@ static const struct component joining = {.type = "exporter",
                                          .send_together = exporter_send_together,
                                          .delivery = exporter_delivery};
 
-static void begin_with(const struct component *other, int64_t queue_size)
+static void begin_joining(void)
 {
     begin(1);
     sender_abort(sender);
     sender_free(sender);
-    exporter.delivery.queue.queue_size = queue_size;
-    sender = sender_new(other, &exporter, &env);
+    sender = sender_new(&joining, &exporter, &env);
     ck_assert_ptr_nonnull(sender);
 }
 
 START_TEST(what_waits_meanwhile_is_sent_together)
 {
-    begin_with(&joining, 100);
+    begin_joining();
     gate(true);
     put(1);
     wait_for(&exporter.inside, 1);
@@ -195,69 +194,9 @@ START_TEST(what_waits_meanwhile_is_sent_together)
 }
 END_TEST
 
-static uint64_t exporter_linger(const void *self)
-{
-    (void)self;
-    return 10 * NS_PER_MS;
-}
-
-static const struct component lingering = {.type = "exporter",
-                                           .kind = COMPONENT_EXPORTER,
-                                           .send = exporter_send,
-                                           .send_on = exporter_send_on,
-                                           .send_together = exporter_send_together,
-                                           .delivery = exporter_delivery,
-                                           .linger = exporter_linger};
-
-START_TEST(requests_that_linger_are_sent_together)
-{
-    begin_with(&lingering, 100);
-    for (unsigned i = 0; i < 3; i++)
-        put(1);
-    ck_assert_uint_eq(sender_figures(sender, SIGNAL_TRACES).in_flight, 0);
-    uint64_t due = ticker_step(ticker);
-    ck_assert_uint_eq(due, clock_mono(&fake.clock) + 10 * NS_PER_MS);
-    fake_clock_advance(&fake, 4 * NS_PER_MS);
-    put(1);
-    ck_assert_uint_eq(ticker_step(ticker), due); /* that of the first */
-    fake_clock_advance(&fake, 6 * NS_PER_MS);
-    ticker_step(ticker);
-    ck_assert(emptied());
-    ck_assert_uint_eq(exporter.most_together, 4);
-    ck_assert_uint_eq(exporter.done, 4);
-    put(1); /* lingers in its turn */
-    ck_assert_uint_eq(ticker_step(ticker), clock_mono(&fake.clock) + 10 * NS_PER_MS);
-    sender_hasten(sender); /* but not at a stop */
-    ck_assert(emptied());
-    end();
-}
-END_TEST
-
-START_TEST(as_many_as_are_sent_together_do_not_linger)
-{
-    begin_with(&lingering, 100);
-    for (unsigned i = 0; i < DISPATCH_TOGETHER; i++)
-        put(1);
-    ck_assert(emptied());
-    ck_assert_uint_eq(exporter.done, DISPATCH_TOGETHER);
-    end();
-}
-END_TEST
-
-START_TEST(a_full_queue_does_not_linger)
-{
-    begin_with(&lingering, 2);
-    put(1);
-    put(1);
-    ck_assert(emptied());
-    ck_assert_uint_eq(exporter.done, 2);
-    end();
-}
-END_TEST
-
 START_TEST(where_memory_is_short_nothing_is_sent_together)
 {
-    begin_with(&joining, 100);
+    begin_joining();
     budget_force(&budget, 64 << 20);
     gate(true);
     put(1);
@@ -665,9 +604,6 @@ int main(void)
     const TTest *const tests[] = {
         as_many_requests_are_under_way_as_there_are_consumers,
         what_waits_meanwhile_is_sent_together,
-        requests_that_linger_are_sent_together,
-        as_many_as_are_sent_together_do_not_linger,
-        a_full_queue_does_not_linger,
         where_memory_is_short_nothing_is_sent_together,
         where_memory_is_short_requests_go_one_by_one,
         work_of_all_sends_stays_below_its_share_of_the_memory,
