@@ -42,8 +42,8 @@ struct known_span {
     uint32_t owed_samples, owed_wall_samples;
     uint32_t owed_from, owed_to; /* wall, s: when what is owed was sampled, ... */
     uint32_t owed_at;            /* ... and when the first of it came */
-    int32_t
-        waited_ms; /* from its end to the decision; below 0: its clock is ahead; or KNOWN_AHEAD */
+    /* From its end to the decision; below 0: its clock is ahead; or KNOWN_AHEAD. */
+    int32_t waited_ms;
     uint32_t first_window, last_window; /* serials of those with its samples; 0: none */
     uint32_t next;                      /* in its bucket, number + 1 */
     uint16_t service, under;   /* under: whose samples it has, which may be another's; 0: none */
