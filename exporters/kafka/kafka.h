@@ -62,7 +62,7 @@ struct kafka_exporter {
     struct kafka_topic_match match; /* of probes */
 
     _Atomic uint64_t records, bytes, record_parts, records_refused;
-    _Atomic uint64_t under_way; /* records that librdkafka has */
+    _Atomic uint64_t under_way; /* records that sends wait for */
 };
 
 /* The settings of a signal with their defaults. */
@@ -114,6 +114,7 @@ struct record {
     bool dated;                 /* sent with the time at which it was accepted */
     bool divisible;             /* smaller records can be made of it */
     struct flight *flight;      /* the send that waits for it */
+    struct record *next;        /* in the accumulator */
     rd_kafka_resp_err_t result; /* once it landed */
 };
 

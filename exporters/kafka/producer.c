@@ -1,5 +1,6 @@
 #include "exporters/kafka/producer.h"
 
+#include "exporters/kafka/accumulator.h"
 #include "exporters/kafka/partition_counts.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -17,6 +18,8 @@ enum {
     POLL_MS = 500,
     MISSING_MS = 2000, /* how long a topic may be missing until records of it fail */
     VALUES = 8,
+    LINGER_MS = 900000, /* the most that librdkafka takes */
+    STICKY_MS = 10,     /* at least: records that are sent together have one partition */
     DAY_MS = 24 * 3600 * 1000
 };
 
@@ -31,8 +34,10 @@ struct producer {
     struct kafka_exporter *self;
     pthread_rwlock_t lock; /* guards client; a send holds it for reading */
     rd_kafka_t *client;
-    pthread_t thread;               /* serves the client's callbacks */
+    struct accumulator accumulator;
+    pthread_t thread;               /* gives the client its records and serves its callbacks */
     struct partition_counts counts; /* that thread's */
+    size_t given;                   /* that thread's: records without an answer */
     bool started;
     _Atomic bool stopping;
     _Atomic bool aborted;
@@ -75,6 +80,7 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
         kafka_peer_works(opaque);
         partition_counts_note(&self->producer->counts, record->batch->signal);
     }
+    self->producer->given--;
     land(message->_private, result_of(self->producer, message->err));
 }
 
@@ -95,132 +101,7 @@ static void look_for_new_files(struct producer *producer)
         purge(producer->client);
 }
 
-static void *serve(void *ctx)
-{
-    struct producer *producer = ctx;
-    while (!atomic_load(&producer->stopping)) {
-        rdkafka.poll(producer->client, POLL_MS);
-        if (atomic_load(&producer->aborted))
-            purge(producer->client);
-        look_for_new_files(producer);
-        partition_counts_look(&producer->counts, producer->self, producer->client);
-    }
-    return NULL;
-}
-
-/* 0: none. An attempt that never ends keeps the records of an outage in order, since librdkafka
- * sends what it has in order; it must end if a client waits or retries do. */
-static uint64_t attempt_timeout(const struct kafka_exporter *self)
-{
-    const struct delivery *delivery = &self->delivery;
-    bool waits = !delivery->queue.enabled || delivery->queue.wait_for_result;
-    bool ends = !delivery->retry.enabled || delivery->retry.max_elapsed_time;
-    if (self->timeout == 0 && (waits || ends))
-        return ATTEMPT_TIMEOUT_NS;
-    return self->timeout;
-}
-
-static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf, char *error,
-                        size_t size)
-{
-    static const char *const acks[] = {"all", "all", "1", "0"};
-    static const char *const codecs[] = {"none", "gzip", "snappy", "lz4", "zstd"};
-    const struct kafka_produce *produce = &self->produce;
-    int64_t bytes = (int64_t)atomic_load(&self->record_bytes);
-    uint64_t attempt = attempt_timeout(self);
-    int64_t timeout = attempt ? kafka_ms(attempt, 1000, DAY_MS) : 0;
-    int64_t request = timeout ? timeout / 3 : 10000;
-    bool all = strcmp(acks[produce->required_acks], "all") == 0;
-    kafka_conf_set(conf, "acks", acks[produce->required_acks], error, size);
-    kafka_conf_set(conf, "enable.idempotence", all ? "true" : "false", error, size);
-    kafka_conf_set(conf, "partitioner", "murmur2_random", error, size);
-    kafka_conf_set(conf, "compression.codec", codecs[produce->compression], error, size);
-    kafka_conf_set_int(conf, "compression.level", produce->params.level, error, size);
-    kafka_conf_set_int(conf, "message.max.bytes", bytes, error, size);
-    kafka_conf_set_int(conf, "batch.size", bytes, error, size);
-    if (produce->flush_max_messages)
-        kafka_conf_set_int(conf, "batch.num.messages", produce->flush_max_messages, error, size);
-    kafka_conf_set_int(conf, "linger.ms", kafka_ms(produce->linger, 0, 900000), error, size);
-    kafka_conf_set_int(conf, "message.timeout.ms", timeout, error, size);
-    /* A broker that hangs must not use up the attempt. */
-    request = request < 1000 ? 1000 : request > 30000 ? 30000 : request;
-    kafka_conf_set_int(conf, "request.timeout.ms", request, error, size);
-    kafka_conf_set_int(conf, "socket.timeout.ms", request, error, size);
-    kafka_conf_set_int(conf, "topic.metadata.propagation.max.ms", MISSING_MS, error, size);
-    kafka_conf_set_int(conf, "reconnect.backoff.max.ms", 5000, error, size);
-    /* The memory is the pipeline's: records are not copied. */
-    kafka_conf_set_int(conf, "queue.buffering.max.kbytes", INT32_MAX, error, size);
-}
-
-static bool client_start(struct producer *producer, char *error, size_t size)
-{
-    struct kafka_exporter *self = producer->self;
-    rd_kafka_conf_t *conf = kafka_conf_new(&self->kafka, &self->peer, error, size);
-    if (!conf)
-        return false;
-    rdkafka.conf_set_dr_msg_cb(conf, delivered);
-    set_produce(self, conf, error, size);
-    producer->client = kafka_client_new(RD_KAFKA_PRODUCER, conf, error, size);
-    if (!producer->client)
-        return false;
-    atomic_store(&producer->stopping, false);
-    atomic_store(&producer->outdated, 0);
-    producer->started = pthread_create(&producer->thread, NULL, serve, producer) == 0;
-    if (!producer->started)
-        snprintf(error, size, "cannot start a thread");
-    return producer->started;
-}
-
-/* Ends the wait of the thread that serves the client. */
-static void wake(rd_kafka_t *client)
-{
-    rd_kafka_queue_t *queue = rdkafka.queue_get_main(client);
-    rdkafka.queue_yield(queue);
-    rdkafka.queue_destroy(queue);
-}
-
-static void client_stop(struct producer *producer)
-{
-    atomic_store(&producer->stopping, true);
-    if (producer->client)
-        wake(producer->client);
-    if (producer->started)
-        pthread_join(producer->thread, NULL);
-    producer->started = false;
-    if (producer->client)
-        rdkafka.destroy(producer->client);
-    producer->client = NULL;
-}
-
-struct producer *producer_new(struct kafka_exporter *self, char *error, size_t error_size)
-{
-    struct producer *producer = calloc(1, sizeof *producer);
-    if (!producer) {
-        snprintf(error, error_size, "out of memory");
-        return NULL;
-    }
-    producer->self = self;
-    pthread_rwlockattr_t attributes;
-    pthread_rwlockattr_init(&attributes);
-    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-    pthread_rwlock_init(&producer->lock, &attributes);
-    pthread_rwlockattr_destroy(&attributes);
-    if (client_start(producer, error, error_size))
-        return producer;
-    producer_free(producer);
-    return NULL;
-}
-
-void producer_free(struct producer *producer)
-{
-    if (!producer)
-        return;
-    client_stop(producer);
-    pthread_rwlock_destroy(&producer->lock);
-    free(producer);
-}
-
-/* ---- sending ---- */
+/* ---- records ---- */
 
 static bool add_header(void *ctx, const char *name, struct view value)
 {
@@ -292,6 +173,169 @@ static rd_kafka_resp_err_t produce(struct producer *producer, struct record *rec
     return code;
 }
 
+/* ---- the client's thread ---- */
+
+static void give(struct producer *producer, struct record *record)
+{
+    for (struct record *next; record; record = next) {
+        next = record->next;
+        rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR__PURGE_QUEUE;
+        if (!atomic_load(&producer->aborted))
+            code = produce(producer, record);
+        if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+            producer->given++;
+        else
+            land(record, code);
+    }
+}
+
+/* Gives the client the records that are due once it has none, and waits for it. */
+static void serve_once(struct producer *producer)
+{
+    int wait_ms = POLL_MS;
+    if (producer->given == 0) {
+        uint64_t now = atomic_load(&producer->aborted) ? UINT64_MAX : clock_mono(&clock_system);
+        give(producer, accumulator_take(&producer->accumulator, now, &wait_ms));
+    }
+    if (producer->given > 0) /* sends them now rather than after linger.ms */
+        rdkafka.flush(producer->client, POLL_MS);
+    else
+        rdkafka.poll(producer->client, wait_ms);
+}
+
+static void *serve(void *ctx)
+{
+    struct producer *producer = ctx;
+    while (!atomic_load(&producer->stopping)) {
+        serve_once(producer);
+        if (atomic_load(&producer->aborted))
+            purge(producer->client);
+        look_for_new_files(producer);
+        partition_counts_look(&producer->counts, producer->self, producer->client);
+    }
+    return NULL;
+}
+
+/* 0: none. An attempt that never ends keeps the records of an outage in order, since librdkafka
+ * sends what it has in order; it must end if a client waits or retries do. */
+static uint64_t attempt_timeout(const struct kafka_exporter *self)
+{
+    const struct delivery *delivery = &self->delivery;
+    bool waits = !delivery->queue.enabled || delivery->queue.wait_for_result;
+    bool ends = !delivery->retry.enabled || delivery->retry.max_elapsed_time;
+    if (self->timeout == 0 && (waits || ends))
+        return ATTEMPT_TIMEOUT_NS;
+    return self->timeout;
+}
+
+static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf, char *error,
+                        size_t size)
+{
+    static const char *const acks[] = {"all", "all", "1", "0"};
+    static const char *const codecs[] = {"none", "gzip", "snappy", "lz4", "zstd"};
+    const struct kafka_produce *produce = &self->produce;
+    int64_t bytes = (int64_t)atomic_load(&self->record_bytes);
+    uint64_t attempt = attempt_timeout(self);
+    int64_t timeout = attempt ? kafka_ms(attempt, 1000, DAY_MS) : 0;
+    int64_t request = timeout ? timeout / 3 : 10000;
+    bool all = strcmp(acks[produce->required_acks], "all") == 0;
+    kafka_conf_set(conf, "acks", acks[produce->required_acks], error, size);
+    kafka_conf_set(conf, "enable.idempotence", all ? "true" : "false", error, size);
+    kafka_conf_set(conf, "partitioner", "murmur2_random", error, size);
+    kafka_conf_set(conf, "compression.codec", codecs[produce->compression], error, size);
+    kafka_conf_set_int(conf, "compression.level", produce->params.level, error, size);
+    kafka_conf_set_int(conf, "message.max.bytes", bytes, error, size);
+    kafka_conf_set_int(conf, "batch.size", bytes, error, size);
+    if (produce->flush_max_messages)
+        kafka_conf_set_int(conf, "batch.num.messages", produce->flush_max_messages, error, size);
+    /* The accumulator lingers. */
+    int64_t linger = kafka_ms(produce->linger, STICKY_MS, LINGER_MS);
+    kafka_conf_set_int(conf, "sticky.partitioning.linger.ms", linger, error, size);
+    kafka_conf_set_int(conf, "linger.ms", timeout ? timeout / 2 : LINGER_MS, error, size);
+    kafka_conf_set_int(conf, "message.timeout.ms", timeout, error, size);
+    /* A broker that hangs must not use up the attempt. */
+    request = request < 1000 ? 1000 : request > 30000 ? 30000 : request;
+    kafka_conf_set_int(conf, "request.timeout.ms", request, error, size);
+    kafka_conf_set_int(conf, "socket.timeout.ms", request, error, size);
+    kafka_conf_set_int(conf, "topic.metadata.propagation.max.ms", MISSING_MS, error, size);
+    kafka_conf_set_int(conf, "reconnect.backoff.max.ms", 5000, error, size);
+    /* The memory is the pipeline's: records are not copied. */
+    kafka_conf_set_int(conf, "queue.buffering.max.kbytes", INT32_MAX, error, size);
+}
+
+static bool client_start(struct producer *producer, char *error, size_t size)
+{
+    struct kafka_exporter *self = producer->self;
+    rd_kafka_conf_t *conf = kafka_conf_new(&self->kafka, &self->peer, error, size);
+    if (!conf)
+        return false;
+    rdkafka.conf_set_dr_msg_cb(conf, delivered);
+    set_produce(self, conf, error, size);
+    producer->client = kafka_client_new(RD_KAFKA_PRODUCER, conf, error, size);
+    if (!producer->client)
+        return false;
+    accumulator_set(&producer->accumulator, self->produce.linger,
+                    (size_t)self->produce.flush_max_messages, atomic_load(&self->record_bytes));
+    producer->given = 0;
+    atomic_store(&producer->stopping, false);
+    atomic_store(&producer->outdated, 0);
+    producer->started = pthread_create(&producer->thread, NULL, serve, producer) == 0;
+    if (!producer->started)
+        snprintf(error, size, "cannot start a thread");
+    return producer->started;
+}
+
+/* Ends the wait of the thread that serves the client. */
+static void wake(rd_kafka_t *client)
+{
+    rd_kafka_queue_t *queue = rdkafka.queue_get_main(client);
+    rdkafka.queue_yield(queue);
+    rdkafka.queue_destroy(queue);
+}
+
+static void client_stop(struct producer *producer)
+{
+    atomic_store(&producer->stopping, true);
+    if (producer->client)
+        wake(producer->client);
+    if (producer->started)
+        pthread_join(producer->thread, NULL);
+    producer->started = false;
+    if (producer->client)
+        rdkafka.destroy(producer->client);
+    producer->client = NULL;
+}
+
+struct producer *producer_new(struct kafka_exporter *self, char *error, size_t error_size)
+{
+    struct producer *producer = calloc(1, sizeof *producer);
+    if (!producer) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    producer->self = self;
+    pthread_rwlockattr_t attributes;
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&producer->lock, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
+    accumulator_init(&producer->accumulator);
+    if (client_start(producer, error, error_size))
+        return producer;
+    producer_free(producer);
+    return NULL;
+}
+
+void producer_free(struct producer *producer)
+{
+    if (!producer)
+        return;
+    client_stop(producer);
+    accumulator_release(&producer->accumulator);
+    pthread_rwlock_destroy(&producer->lock);
+    free(producer);
+}
+
 /* Under the lock, for writing. */
 static void client_again(struct producer *producer)
 {
@@ -335,12 +379,12 @@ static bool fly(struct producer *producer, struct record *const *records, size_t
     atomic_fetch_add_explicit(&producer->self->under_way, count, memory_order_relaxed);
     for (size_t i = 0; i < count; i++) {
         records[i]->flight = &flight;
-        rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR__PURGE_QUEUE;
-        if (!atomic_load(&producer->aborted))
-            code = producer->client ? produce(producer, records[i]) : RD_KAFKA_RESP_ERR__STATE;
-        if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-            land(records[i], code);
+        if (!producer->client)
+            land(records[i], RD_KAFKA_RESP_ERR__STATE);
     }
+    if (producer->client &&
+        accumulator_add(&producer->accumulator, records, count, clock_mono(&clock_system)))
+        wake(producer->client);
     while (count > 0 && sem_wait(&flight.landed) != 0)
         continue; /* interrupted */
     sem_destroy(&flight.landed);
@@ -380,8 +424,10 @@ void producer_abort(struct producer *producer)
     atomic_store(&producer->aborted, true);
     if (pthread_rwlock_tryrdlock(&producer->lock) != 0)
         return;
-    if (producer->client)
+    if (producer->client) {
         purge(producer->client);
+        wake(producer->client);
+    }
     pthread_rwlock_unlock(&producer->lock);
 }
 
