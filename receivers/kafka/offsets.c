@@ -69,6 +69,12 @@ bool offsets_add(struct offsets *offsets, int64_t offset, int64_t time_ms, uint6
     return true;
 }
 
+void offsets_skip_to(struct offsets *offsets, int64_t position)
+{
+    if (position > offsets->position)
+        offsets->position = position;
+}
+
 void offsets_settle(struct offsets *offsets, uint64_t number)
 {
     assert(number >= offsets->first && number < offsets->next);

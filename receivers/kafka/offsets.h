@@ -36,6 +36,10 @@ bool offsets_is_full(const struct offsets *offsets);
 /* Adds the next offset; *number is for offsets_settle. False: full, or no memory. */
 bool offsets_add(struct offsets *offsets, int64_t offset, int64_t time_ms, uint64_t *number);
 
+/* Notes that nothing is left to read before this position, though the offsets before it may have no
+ * records: they may be markers of transactions. */
+void offsets_skip_to(struct offsets *offsets, int64_t position);
+
 /* Settles an entry, once. */
 void offsets_settle(struct offsets *offsets, uint64_t number);
 

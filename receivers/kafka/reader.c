@@ -215,8 +215,7 @@ static void feed_event(struct feed *feed, const rd_kafka_message_t *message)
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         feed_read_to(feed, message->offset);
         pthread_mutex_lock(&feed->reader->lock);
-        if (offsets_size(&feed->offsets) == 0 && message->offset > feed->offsets.position)
-            feed->offsets.position = message->offset;
+        offsets_skip_to(&feed->offsets, message->offset);
         pthread_mutex_unlock(&feed->reader->lock);
     } else {
         env_warn(feed->reader->self->env, "%s/%d: %s", feed->topic, feed->reader->number,

@@ -43,6 +43,20 @@ START_TEST(offsets_that_the_log_has_dropped_hold_nothing_up)
 }
 END_TEST
 
+START_TEST(what_follows_the_last_record_is_committed_once_all_have_settled)
+{
+    offsets_init(&offsets, 100, NULL);
+    uint64_t a = add(100);
+    offsets_skip_to(&offsets, 102); /* 101 ends a transaction */
+    ck_assert_int_eq(offsets_to_commit(&offsets), 100);
+    offsets_settle(&offsets, a);
+    ck_assert_int_eq(offsets_to_commit(&offsets), 102);
+    offsets_skip_to(&offsets, 101); /* told late */
+    ck_assert_int_eq(offsets_to_commit(&offsets), 102);
+    offsets_release(&offsets);
+}
+END_TEST
+
 START_TEST(it_grows_to_its_limit_and_gives_its_memory_back)
 {
     static uint64_t numbers[OFFSETS_MAX];
@@ -79,4 +93,5 @@ END_TEST
 
 SUITE_MAIN("offsets", the_commit_is_the_first_offset_that_has_not_settled,
            offsets_that_the_log_has_dropped_hold_nothing_up,
+           what_follows_the_last_record_is_committed_once_all_have_settled,
            it_grows_to_its_limit_and_gives_its_memory_back, without_memory_nothing_is_added)
