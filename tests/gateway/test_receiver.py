@@ -423,6 +423,7 @@ def test_offsets_of_an_aborted_transaction_are_not_counted_as_lost(kafka, backen
         end(60)
     assert harness.wait_for(lambda: backend.has(range(21, 31)), 60), gateway.explain()
     assert not backend.has([11]) and gateway.metrics()["expired_records"] == 0
+    assert harness.wait_for(lambda: gateway.metrics()["lag"] == 0, 30), gateway.explain()
     assert gateway.stop() == 0
 
 
