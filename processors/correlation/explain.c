@@ -8,6 +8,7 @@ static const char *const reasons[REASON_COUNT] = {
     [REASON_HOLD_RAN_OUT] = "hold ran out",
     [REASON_NO_PARENT] = "local root not linked",
     [REASON_NO_IDS] = "no confirming sample has a span id",
+    [REASON_UNMATCHED] = "span ids in samples are of no span",
     [REASON_NOT_PROFILED] = "not profiled",
     [REASON_FORMAT] = "span ids of profiles cannot be read",
     [REASON_BEFORE_START] = "started before spanlink",

@@ -22,6 +22,11 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                              NULL},
     [REASON_NO_PARENT] = {"no_parent", "Its local root has no profile either.", NULL},
     [REASON_NO_IDS] = {NULL, NULL, NULL}, /* see labels.h */
+    [REASON_UNMATCHED] = {"ids_unmatched",
+                          "The samples of its service name spans, but none that has come here.",
+                          "Let the profiler take the span ids from the tracer provider that "
+                          "exports the spans, as 16 hex digits, and sample spans only after "
+                          "this process."},
     [REASON_NOT_PROFILED] = {"not_profiled", "No profile of its service was accepted.",
                              "Start the profiler in the service and send its profiles here, under "
                              "the same service name as its spans."},
