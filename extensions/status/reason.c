@@ -310,28 +310,6 @@ static void tell_later(const struct known_service *service, struct told_reason *
     told->text = told->text_buffer;
 }
 
-static void tell_before_first(const struct known *known, const struct known_span *span,
-                              struct told_reason *told)
-{
-    const struct known_window *first = window_of(known, span->first_window);
-    uint64_t ended = reason_ended(span), began = known->services[span->service]->began;
-    if (!ended)
-        return;
-    if (first && first->arrived > ended)
-        snprintf(told->text_buffer, sizeof told->text_buffer,
-                 "It ended %.0f s before the first profile of its service came, which holds its "
-                 "samples, and had been forwarded by then. ",
-                 (double)(first->arrived - ended) / 1e9);
-    else if (began > ended)
-        snprintf(told->text_buffer, sizeof told->text_buffer,
-                 "It ended %.0f s before the first profile of its service begins, so no profile "
-                 "covers its time. ",
-                 (double)(began - ended) / 1e9);
-    else
-        return;
-    tell_later(known->services[span->service], told);
-}
-
 /* Whether its samples came after the decision and are, by their time, far from it. */
 static bool tell_apart(const struct known *known, const struct known_span *span,
                        struct told_reason *told)
@@ -346,6 +324,28 @@ static bool tell_apart(const struct known *known, const struct known_span *span,
     told->text = told->text_buffer;
     told->fix = trouble_clock_fix(known, span, reason_ended(span));
     return true;
+}
+
+static void tell_before_first(const struct known *known, const struct known_span *span,
+                              struct told_reason *told)
+{
+    const struct known_window *first = window_of(known, span->first_window);
+    uint64_t ended = reason_ended(span), began = known->services[span->service]->began;
+    if (!ended || tell_apart(known, span, told))
+        return;
+    if (first && first->arrived > ended)
+        snprintf(told->text_buffer, sizeof told->text_buffer,
+                 "It ended %.0f s before the first profile of its service came, which holds its "
+                 "samples, and had been forwarded by then. ",
+                 (double)(first->arrived - ended) / 1e9);
+    else if (began > ended)
+        snprintf(told->text_buffer, sizeof told->text_buffer,
+                 "It ended %.0f s before the first profile of its service begins, so no profile "
+                 "covers its time. ",
+                 (double)(began - ended) / 1e9);
+    else
+        return;
+    tell_later(known->services[span->service], told);
 }
 
 static void tell_late(const struct known *known, const struct known_span *span,

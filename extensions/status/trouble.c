@@ -58,6 +58,13 @@ static void trouble_note_late(struct known_service *service, const struct known_
     service->late_window = window->end - window->start;
 }
 
+/* Times are cut to milliseconds on the way. */
+static bool trouble_covers(const struct known_window *window, uint64_t ended)
+{
+    int64_t gap = known_window_gap(window, ended, ended);
+    return gap > -(int64_t)NS_PER_S && gap < (int64_t)NS_PER_S;
+}
+
 void trouble_sampled(const struct known *known, const struct known_span *span)
 {
     struct known_service *service = known->services[span->service];
@@ -66,12 +73,13 @@ void trouble_sampled(const struct known *known, const struct known_span *span)
     if (!window || span->first_window != span->last_window || !ended)
         return;
     int64_t gap = known_out_of_reach(known, span, 0, ended);
+    if (gap < 0 && window->arrived < ended)
+        return; /* it goes on for long after its samples */
     service->apart_run = gap ? service->apart_run + 1 : 0;
     if (gap) {
         service->apart_ns = gap;
         service->apart_fix = trouble_clock_fix(known, span, ended);
-    } else if (window->start && window->end > window->start &&
-               known_window_gap(window, ended, ended) == 0) {
+    } else if (window->start && window->end > window->start && trouble_covers(window, ended)) {
         trouble_note_late(service, window);
     }
 }

@@ -475,6 +475,21 @@ START_TEST(samples_that_name_no_span_that_came_are_a_problem_of_all_spans_since_
 }
 END_TEST
 
+/* A job may wait for long after it has computed. */
+START_TEST(long_spans_are_not_out_of_reach_of_their_profiles)
+{
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    for (uint64_t id = 1; id <= 5; id++) {
+        sampled_late(&rig, id, NOW, NS_PER_S, 0);
+        decide(&rig, id, true, NOW + 100 * NS_PER_S);
+    }
+    ck_assert(!has_problem(&rig, &told));
+    rig_release(&rig);
+}
+END_TEST
+
 /* One alone may be a mistake of that span. */
 START_TEST(links_that_all_open_nothing_are_a_problem_with_the_clock_that_is_wrong)
 {
@@ -1350,6 +1365,7 @@ SUITE_MAIN(
     a_clock_that_is_behind_makes_no_late_uploads,
     a_service_whose_profiler_has_stopped_says_so_as_its_spans_do,
     samples_that_name_no_span_that_came_are_a_problem_of_all_spans_since_the_last_link,
+    long_spans_are_not_out_of_reach_of_their_profiles,
     links_that_all_open_nothing_are_a_problem_with_the_clock_that_is_wrong,
     spans_of_two_services_with_one_id_stay_apart, samples_of_two_services_with_one_id_stay_apart,
     samples_under_another_name_are_the_spans_unless_it_has_one,
