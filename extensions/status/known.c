@@ -477,6 +477,7 @@ static void known_confirm(struct known *known, struct known_span *span)
         span->first_window = known->window_serial;
     span->last_window = known->window_serial;
     known_hold(known, span);
+    trouble_sampled(known, span);
     reason_recount(known, span);
 }
 

@@ -166,8 +166,7 @@ void reason_take_back(struct known *known, const struct known_span *span)
 static void check_reach(const struct known *known, struct known_span *span)
 {
     struct known_service *service = known->services[span->service];
-    int64_t gap =
-        span->told == TOLD_APART ? 0 : known_out_of_reach(known, span, 0, reason_ended(span));
+    int64_t gap = span->told == TOLD_APART ? 0 : trouble_gap(known, span);
     if (gap) {
         service->apart++;
         service->apart_ns = gap;
@@ -177,8 +176,6 @@ static void check_reach(const struct known *known, struct known_span *span)
 
 void reason_recount(struct known *known, struct known_span *span)
 {
-    if (span->decided)
-        trouble_sampled(known, span);
     if (span->decided && span->action == WATCH_LINKED)
         check_reach(known, span);
     const struct watch_reason *now = has_reason(span) ? reason_now(known, span) : NULL;
@@ -223,6 +220,7 @@ static bool is_silent(const struct known_service *service, const struct known_sp
 void reason_decided(struct known *known, struct known_span *span)
 {
     span->told = span->reason;
+    trouble_sampled(known, span);
     reason_recount(known, span);
     struct known_service *service = known->services[span->service];
     const struct watch_reason *decided = has_reason(span) ? known->reasons[span->reason] : NULL;

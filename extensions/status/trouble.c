@@ -58,6 +58,16 @@ static void trouble_note_late(struct known_service *service, const struct known_
     service->late_window = window->end - window->start;
 }
 
+int64_t trouble_gap(const struct known *known, const struct known_span *span)
+{
+    const struct known_window *window = trouble_window(known, span);
+    uint64_t ended = reason_ended(span);
+    int64_t gap = known_out_of_reach(known, span, 0, ended);
+    /* The span, whose start is not known, went on for long after its samples. */
+    bool began = window && gap < 0 && window->arrived < ended && ended <= span->decided;
+    return began ? 0 : gap;
+}
+
 /* Times are cut to milliseconds on the way. */
 static bool trouble_covers(const struct known_window *window, uint64_t ended)
 {
@@ -70,11 +80,11 @@ void trouble_sampled(const struct known *known, const struct known_span *span)
     struct known_service *service = known->services[span->service];
     const struct known_window *window = trouble_window(known, span);
     uint64_t ended = reason_ended(span);
-    if (!window || span->first_window != span->last_window || !ended)
+    if (!span->decided || !window || span->first_window != span->last_window || !ended)
         return;
-    int64_t gap = known_out_of_reach(known, span, 0, ended);
-    if (gap < 0 && window->arrived < ended)
-        return; /* it goes on for long after its samples */
+    int64_t gap = trouble_gap(known, span);
+    if (!gap && known_out_of_reach(known, span, 0, ended))
+        return; /* nothing is known */
     service->apart_run = gap ? service->apart_run + 1 : 0;
     if (gap) {
         service->apart_ns = gap;

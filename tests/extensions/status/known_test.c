@@ -486,6 +486,7 @@ START_TEST(long_spans_are_not_out_of_reach_of_their_profiles)
         decide(&rig, id, true, NOW + 100 * NS_PER_S);
     }
     ck_assert(!has_problem(&rig, &told));
+    ck_assert_uint_eq(rig.known.services[known_service_find(&rig.known, VIEW("shop"))]->apart, 0);
     rig_release(&rig);
 }
 END_TEST
