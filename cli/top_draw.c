@@ -11,6 +11,7 @@ enum {
     NAME_WIDTH = 26,
     BAR_WIDTH = 20,
     SECTION_LEAST = 3,
+    SERVICES_LISTED = 5,
     LONG_WAIT_S = 10
 };
 
@@ -174,6 +175,32 @@ static void put_delivery(struct drawing *drawing, const struct top_value *compon
                     oldest / second);
 }
 
+/* A service's name, with its tenant if it has one. */
+static const char *service_of(const struct top_value *row, char out[LINE_SIZE])
+{
+    const char *tenant = top_value_get(row, "tenant")->text;
+    snprintf(out, LINE_SIZE, "%.200s%s%.100s%s", top_value_get(row, "service")->text,
+             *tenant ? " (" : "", tenant, *tenant ? ")" : "");
+    return out;
+}
+
+/* What is wrong with services, of which there may be many. */
+static void put_service_problems(struct drawing *drawing)
+{
+    const struct top_value *each = top_value_get(drawing->now->services, "services")->first;
+    unsigned count = 0;
+    for (; each; each = each->next) {
+        const struct top_value *problem = top_value_get(each, "problem");
+        char name[LINE_SIZE];
+        if (problem->first && count++ < SERVICES_LISTED)
+            put_problem(drawing, "! %s: %s %s", service_of(each, name),
+                        top_value_get(problem, "text")->text, top_value_get(problem, "fix")->text);
+    }
+    if (count > SERVICES_LISTED)
+        put_problem(drawing, "! %u more services have a problem: see /api/services",
+                    count - SERVICES_LISTED);
+}
+
 static void put_problems(struct drawing *drawing)
 {
     const struct top_value *now = drawing->now->pipelines;
@@ -189,6 +216,7 @@ static void put_problems(struct drawing *drawing)
         put_problem(drawing,
                     "! the configuration of %s was refused, the one before it stays in force: %s",
                     clock_of(refused, "at_unix_nano", at), top_value_get(refused, "error")->text);
+    put_service_problems(drawing);
 }
 
 /* ---- pipelines ---- */
@@ -290,15 +318,6 @@ static int by_not_linked(const void *a, const void *b)
     const struct top_value *const *left = a, *const *right = b;
     double x = number_of(*left, "not_linked"), y = number_of(*right, "not_linked");
     return (x < y) - (x > y);
-}
-
-/* A service's name, with its tenant if it has one. */
-static const char *service_of(const struct top_value *row, char out[LINE_SIZE])
-{
-    const char *tenant = top_value_get(row, "tenant")->text;
-    snprintf(out, LINE_SIZE, "%.200s%s%.100s%s", top_value_get(row, "service")->text,
-             *tenant ? " (" : "", tenant, *tenant ? ")" : "");
-    return out;
 }
 
 static void put_service(struct drawing *drawing, const struct top_value *service)

@@ -34,6 +34,7 @@ struct watch_decision {
     bool unproven;                     /* linked without a sample that names it, as configured */
     const struct watch_reason *reason; /* NULL: linked, or waiting */
     uint64_t ended, arrived, decided;
+    uint64_t hold; /* how long spans of its service wait at most; 0: not known */
 };
 
 /* A span that is held until its profile arrives. Times as above. */
@@ -64,6 +65,7 @@ struct watch_window {
     uint64_t content; /* of one that is beside: a hash, equal for duplicates; 0: it is none */
     uint64_t upload;  /* a hash of it, the same from every instance that it passes; 0: not known */
     const void *source; /* the instance that tells of it */
+    uint64_t hold;      /* as of a decision, before this window counts */
 };
 
 /* A sample of an upload that names a span. Several samples of an upload may name the same one. */

@@ -1,6 +1,7 @@
 #include "extensions/status/known_find.h"
 #include "extensions/status/known_routes.h"
 #include "extensions/status/reason.h"
+#include "extensions/status/trouble.h"
 
 #include "lib/base/clock.h"
 
@@ -310,10 +311,7 @@ static int32_t waited_of(const struct watch_decision *decision)
 void known_decided(struct known *known, const struct watch_decision *decision)
 {
     size_t at = known_service_of(known, &decision->service, decision->decided);
-    struct known_service *service = known->services[at];
-    service->has_spans = true;
-    if (decision->service.language)
-        service->language = decision->service.language;
+    trouble_decided(known->services[at], decision);
     struct known_row row = {
         .id = decision->span_id,
         .link = decision->link_id,
@@ -422,6 +420,7 @@ void known_window_came(struct known *known, const struct watch_window *window)
     service->any_came = window->arrived;
     service->any_end = window->end;
     service->times_cpu |= window->times_cpu;
+    service->hold = window->hold ? window->hold : service->hold;
     if (!service->first_came)
         service->first_came = window->arrived;
     if (window->beside) {
@@ -478,6 +477,7 @@ static void known_confirm(struct known *known, struct known_span *span)
         span->first_window = known->window_serial;
     span->last_window = known->window_serial;
     known_hold(known, span);
+    trouble_sampled(known, span);
     reason_recount(known, span);
 }
 

@@ -14,7 +14,7 @@ enum {
     KNOWN_UNNAMED = 2 * KNOWN_SERVICES, /* ... and before them, of each service two */
     KNOWN_ROUTES = KNOWN_UNNAMED + KNOWN_NAMED,
     KNOWN_WINDOWS = 1024,
-    KNOWN_REASONS = 28,
+    KNOWN_REASONS = 32,
     KNOWN_BESIDE = 16,
     KNOWN_UPLOADS = 16,  /* of a service, the newest */
     KNOWN_HISTORY = 40,  /* steps of a service's history */
@@ -74,6 +74,15 @@ struct known_service {
     uint64_t uses, last; /* decisions and profiles, with those of what gave way to it; the newest */
     uint64_t reasons[KNOWN_REASONS];
     uint8_t no_ids; /* the reason of known->reasons that says so; 0: samples name spans, or may */
+    uint8_t unmatched;    /* the reason that says that samples name no span that came; or 0 */
+    uint64_t linked_at;   /* when the last link was decided, wall */
+    uint64_t hold;        /* how long its spans wait at most; 0: not known */
+    uint64_t sent_after;  /* how long after its end the last span arrived */
+    uint64_t late;        /* how late the last profile with samples of its spans came ... */
+    uint64_t late_window; /* ... and how long it is */
+    uint64_t vain_at;   /* when a span last waited in vain for a profile that was long due; wall */
+    uint32_t apart_run; /* spans in a row whose samples are far from their time, ... */
+    const char *apart_fix;      /* ... and which clock is wrong; static */
     uint16_t profiles_under;    /* where samples of its spans came instead; 0: nowhere */
     uint32_t windows;           /* came so far */
     uint64_t first_came;        /* the oldest profile */

@@ -1,6 +1,7 @@
 #include "extensions/status/reason.h"
 
 #include "extensions/status/known_find.h"
+#include "extensions/status/trouble.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,15 +14,25 @@ static const struct watch_reason came_late = {
     "Let the profiler upload more often, or raise `hold` of the correlation processor above the "
     "time that its profiles take to arrive."};
 
-#define LATER_WAIT "Nothing needs to be done: later spans wait for their profiles."
-static const struct watch_reason before_first = {
-    REASON_BEFORE_FIRST,
-    "It ended before the first profile of its service came, so it has no link. " LATER_WAIT, NULL};
+#define IDS_UNMATCHED "ids_unmatched" /* as correlation calls it */
+#define BEFORE_FIRST  "It ended before the first profile of its service came, so it has no link. "
+#define LATER_WAIT    "Nothing needs to be done: later spans wait for their profiles."
+static const struct watch_reason before_first = {REASON_BEFORE_FIRST, BEFORE_FIRST LATER_WAIT,
+                                                 NULL};
+static const struct watch_reason stopped = {
+    "hold_ran_out",
+    "It waited as long as a profile of its time may take, and no profile of its service had come "
+    "since it ended.",
+    REASON_STOPPED_FIX};
 static const struct watch_reason profiles_refused = {
     REASON_REFUSED, "Its profiles are refused: their clock is wrong.",
     "Set the clock of the profiled process's host."};
 
-#define SET_CLOCK "Set the clocks of the hosts of the span's SDK and of the profiler."
+/* Uploads that take longer may come later than spans wait. */
+#define LATE_AT_LEAST (45 * NS_PER_S)
+
+/* A process that has nothing to do may upload nothing for a while. */
+#define SILENT_AT_LEAST (120 * NS_PER_S)
 
 /* Of a linked span, which has no reason: it was counted as one whose link opens nothing. */
 enum { TOLD_APART = UINT8_MAX };
@@ -53,7 +64,7 @@ static uint16_t other_service(const struct known *known, const struct known_span
 /* Of a reason that says that no sample of the span had come. */
 static bool missed_samples(const struct watch_reason *reason)
 {
-    static const char *const words[] = {"no_sample", "hold_ran_out", "not_profiled",
+    static const char *const words[] = {"no_sample", "hold_ran_out", "not_profiled", IDS_UNMATCHED,
                                         REASON_NAMES_DIFFER};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(reason->word, words[i]) == 0)
@@ -80,8 +91,7 @@ static bool is_refused(const struct known *known, const struct known_span *span,
            clocks_find(&known->clocks, service->name, service->last_came, span->decided);
 }
 
-/* By its own clock; 0: not known. */
-static uint64_t ended_of(const struct known_span *span)
+uint64_t reason_ended(const struct known_span *span)
 {
     return span->waited_ms == KNOWN_AHEAD
                ? 0
@@ -94,13 +104,18 @@ static const struct watch_reason *unnamed_reason(const struct known *known,
 {
     const struct known_service *service = known->services[span->service];
     const struct watch_reason *decided = known->reasons[span->reason];
+    uint64_t ended = reason_ended(span);
     if (is_refused(known, span, decided))
         return &profiles_refused;
+    if (is_word(decided, "hold_ran_out") && !decided->fix && ended && service->last_came &&
+        service->last_came < ended)
+        return &stopped;
     if (!is_word(decided, "no_sample") || span->beside || span->untimed)
         return decided;
     if (service->no_ids)
         return known->reasons[service->no_ids - 1];
-    uint64_t ended = ended_of(span);
+    if (service->unmatched && span->decided > service->linked_at)
+        return known->reasons[service->unmatched - 1];
     return span->service && ended && ended < service->began ? &before_first : decided;
 }
 
@@ -116,8 +131,9 @@ static const struct watch_reason *reason_now(const struct known *known,
         return NULL;
     if (other_service(known, span))
         return &names_differ;
-    bool late = first && first->arrived > span->decided &&
-                (missed_samples(decided) || before_start(decided));
+    /* A span whose clock is behind was forwarded at once, as one from before the start. */
+    bool old = before_start(decided) && !known_out_of_reach(known, span, 0, reason_ended(span));
+    bool late = first && first->arrived > span->decided && (missed_samples(decided) || old);
     if (late && is_word(decided, "not_profiled"))
         return &before_first;
     return late ? &came_late : decided;
@@ -150,7 +166,7 @@ void reason_take_back(struct known *known, const struct known_span *span)
 static void check_reach(const struct known *known, struct known_span *span)
 {
     struct known_service *service = known->services[span->service];
-    int64_t gap = span->told == TOLD_APART ? 0 : known_out_of_reach(known, span, 0, ended_of(span));
+    int64_t gap = span->told == TOLD_APART ? 0 : trouble_gap(known, span);
     if (gap) {
         service->apart++;
         service->apart_ns = gap;
@@ -182,12 +198,11 @@ void reason_recount(struct known *known, struct known_span *span)
 }
 
 /* It holds of the spans before, too, which were decided while that was not proved yet. */
-static void note_no_ids(struct known *known, const struct known_span *span)
+static void note_ids(struct known *known, const struct known_span *span, uint8_t *noted)
 {
-    struct known_service *service = known->services[span->service];
-    if (service->no_ids || !span->service)
+    if (*noted || !span->service)
         return;
-    service->no_ids = (uint8_t)(span->reason + 1);
+    *noted = (uint8_t)(span->reason + 1);
     for (uint32_t i = 0; i < known->span_count; i++) {
         struct known_span *each = known_at(known, i);
         if (each->service == span->service && each != span)
@@ -195,12 +210,28 @@ static void note_no_ids(struct known *known, const struct known_span *span)
     }
 }
 
+/* Whether the last profile of its service came long before it ended, rather than just in time. */
+static bool is_silent(const struct known_service *service, const struct known_span *span)
+{
+    uint64_t ended = reason_ended(span);
+    return service->last_came && ended > service->last_came + SILENT_AT_LEAST;
+}
+
 void reason_decided(struct known *known, struct known_span *span)
 {
     span->told = span->reason;
+    trouble_sampled(known, span);
     reason_recount(known, span);
-    if (has_reason(span) && is_word(known->reasons[span->reason], "no_ids"))
-        note_no_ids(known, span);
+    struct known_service *service = known->services[span->service];
+    const struct watch_reason *decided = has_reason(span) ? known->reasons[span->reason] : NULL;
+    if (span->action == WATCH_LINKED)
+        service->unmatched = 0;
+    else if (decided && is_word(decided, "no_ids"))
+        note_ids(known, span, &service->no_ids);
+    else if (decided && is_word(decided, IDS_UNMATCHED))
+        note_ids(known, span, &service->unmatched);
+    if (decided && is_word(decided, "hold_ran_out") && is_silent(service, span))
+        service->vain_at = span->decided;
 }
 
 /* How a profiler is given its name, as in docs/sdks.md: few read the environment. */
@@ -253,26 +284,66 @@ static void tell_names(const struct known *known, const struct known_span *span,
     told->fix = told->fix_buffer;
 }
 
+/* Where the profiles of a service come later than its spans wait, that is the reason. Returns
+ * whether they do. */
+static bool tell_late_uploads(const struct known_service *service, struct told_reason *told)
+{
+    if (!trouble_is_late(service, told->text_buffer, sizeof told->text_buffer, told->fix_buffer,
+                         sizeof told->fix_buffer))
+        return false;
+    told->text = told->text_buffer;
+    told->fix = told->fix_buffer;
+    return true;
+}
+
+/* Adds to the text what becomes of later spans. */
+static void tell_later(const struct known_service *service, struct told_reason *told)
+{
+    char *rest = told->text_buffer + strlen(told->text_buffer);
+    size_t size = sizeof told->text_buffer - strlen(told->text_buffer);
+    if (trouble_is_late(service, rest, size, told->fix_buffer, sizeof told->fix_buffer))
+        told->fix = told->fix_buffer;
+    else if (service->hold || service->late <= LATE_AT_LEAST)
+        snprintf(rest, size, LATER_WAIT);
+    told->text = told->text_buffer;
+}
+
+/* Whether its samples came after the decision and are, by their time, far from it. */
+static bool tell_apart(const struct known *known, const struct known_span *span,
+                       struct told_reason *told)
+{
+    int64_t apart = known_out_of_reach(known, span, 0, reason_ended(span));
+    if (!apart)
+        return false;
+    snprintf(told->text_buffer, sizeof told->text_buffer,
+             "Samples with its id came after it had been forwarded without a link: by their "
+             "profile's time they are %.0f s %s the span.",
+             (double)(apart < 0 ? -apart : apart) / 1e9, apart < 0 ? "before" : "after");
+    told->text = told->text_buffer;
+    told->fix = trouble_clock_fix(known, span, reason_ended(span));
+    return true;
+}
+
 static void tell_before_first(const struct known *known, const struct known_span *span,
                               struct told_reason *told)
 {
     const struct known_window *first = window_of(known, span->first_window);
-    uint64_t ended = ended_of(span), began = known->services[span->service]->began;
-    if (!ended)
+    uint64_t ended = reason_ended(span), began = known->services[span->service]->began;
+    if (!ended || tell_apart(known, span, told))
         return;
     if (first && first->arrived > ended)
         snprintf(told->text_buffer, sizeof told->text_buffer,
                  "It ended %.0f s before the first profile of its service came, which holds its "
-                 "samples, and had been forwarded by then. " LATER_WAIT,
+                 "samples, and had been forwarded by then. ",
                  (double)(first->arrived - ended) / 1e9);
     else if (began > ended)
         snprintf(told->text_buffer, sizeof told->text_buffer,
                  "It ended %.0f s before the first profile of its service begins, so no profile "
-                 "covers its time. " LATER_WAIT,
+                 "covers its time. ",
                  (double)(began - ended) / 1e9);
     else
         return;
-    told->text = told->text_buffer;
+    tell_later(known->services[span->service], told);
 }
 
 static void tell_late(const struct known *known, const struct known_span *span,
@@ -281,17 +352,10 @@ static void tell_late(const struct known *known, const struct known_span *span,
     const struct known_window *first = window_of(known, span->first_window);
     if (!first || first->arrived <= span->decided)
         return;
-    told->text = told->text_buffer;
-    bool old = before_start(known->reasons[span->reason]);
-    int64_t apart = old ? known_out_of_reach(known, span, 0, ended_of(span)) : 0;
-    if (apart) {
-        snprintf(told->text_buffer, sizeof told->text_buffer,
-                 "Samples with its id came after it had been forwarded without a link: by their "
-                 "profile's time they are %.0f s %s the span.",
-                 (double)(apart < 0 ? -apart : apart) / 1e9, apart < 0 ? "before" : "after");
-        told->fix = SET_CLOCK;
+    if (tell_apart(known, span, told) || tell_late_uploads(known->services[span->service], told))
         return;
-    }
+    told->text = told->text_buffer;
+    told->fix = came_late.fix;
     double waited = span->waited_ms > 0 ? span->waited_ms / 1e3 : 0;
     double late = (double)(first->arrived - span->decided) / 1e9 + waited;
     snprintf(
@@ -304,15 +368,30 @@ static void tell_late(const struct known *known, const struct known_span *span,
 /* A clock that is behind makes all spans of a service old. */
 static void tell_before_start(const struct known_service *service, struct told_reason *told)
 {
-    int64_t apart = service->apart ? service->apart_ns : 0;
-    if (!apart)
+    int64_t apart = service->apart_ns;
+    if (!service->apart_run)
         return;
     snprintf(told->text_buffer, sizeof told->text_buffer,
              "By its own time it started before spanlink did; but the profiles of other spans of "
              "its service are %.0f s %s these.",
              (double)(apart < 0 ? -apart : apart) / 1e9, apart < 0 ? "before" : "after");
     told->text = told->text_buffer;
-    told->fix = SET_CLOCK;
+    told->fix = service->apart_fix;
+}
+
+/* Where the clock of a service's spans or profiles is wrong, samples seem to come late. */
+static bool tell_clocks(const struct known_service *service, struct told_reason *told)
+{
+    int64_t apart = service->apart_ns;
+    if (!service->apart_run)
+        return false;
+    snprintf(told->text_buffer, sizeof told->text_buffer,
+             "Samples with its id came after the span had been forwarded without a link: by their "
+             "profile's time they are %.0f s %s the span.",
+             (double)(apart < 0 ? -apart : apart) / 1e9, apart < 0 ? "before" : "after");
+    told->text = told->text_buffer;
+    told->fix = service->apart_fix;
+    return true;
 }
 
 bool reason_passed(const struct known *known, const struct known_span *span,
@@ -336,17 +415,34 @@ bool reason_passed(const struct known *known, const struct known_span *span,
     return true;
 }
 
-const char *reason_text(const struct known *known, const struct known_service *service,
-                        const struct watch_reason *reason, char *buffer, size_t size)
+/* Of a reason that does not say what to do, or that the profiler has stopped. */
+static bool is_vain(const struct watch_reason *reason)
 {
-    const struct clock_refusal *refusal =
-        reason == &profiles_refused
-            ? clocks_find(&known->clocks, service->name, service->last_came, 0)
-            : NULL;
-    if (!refusal)
-        return reason->text;
-    clocks_tell(refusal, buffer, size);
-    return buffer;
+    return is_word(reason, "hold_ran_out") && (!reason->fix || reason == &stopped);
+}
+
+void reason_of_service(const struct known *known, const struct known_service *service,
+                       const struct watch_reason *reason, struct told_reason *told)
+{
+    const struct clock_refusal *refusal = NULL;
+    told->word = reason->word;
+    told->text = reason->text;
+    told->fix = reason->fix;
+    if (reason == &profiles_refused)
+        refusal = clocks_find(&known->clocks, service->name, service->last_came, 0);
+    if (refusal) {
+        clocks_tell(refusal, told->text_buffer, sizeof told->text_buffer);
+        told->text = told->text_buffer;
+    } else if (reason == &before_first) {
+        snprintf(told->text_buffer, sizeof told->text_buffer, BEFORE_FIRST);
+        tell_later(service, told);
+    } else if (before_start(reason)) {
+        tell_before_start(service, told);
+    } else if (reason == &came_late && tell_clocks(service, told)) {
+        return;
+    } else if (reason == &came_late || is_vain(reason)) {
+        tell_late_uploads(service, told);
+    }
 }
 
 /* Which samples name a span, where none of them confirms: "wall time and memory". */
@@ -396,10 +492,7 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
     if (!has_reason(span))
         return false;
     const struct watch_reason *reason = known->reasons[span->told];
-    told->word = reason->word;
-    told->text = reason_text(known, known->services[span->service], reason, told->text_buffer,
-                             sizeof told->text_buffer);
-    told->fix = reason->fix;
+    reason_of_service(known, known->services[span->service], reason, told);
     bool unnamed = missed_samples(reason) || strcmp(reason->word, "no_ids") == 0;
     if (unnamed && (span->beside || span->untimed) && !span->first_window)
         tell_beside(known, span, told);
@@ -409,7 +502,7 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
         tell_before_first(known, span, told);
     else if (reason == &came_late)
         tell_late(known, span, told);
-    else if (before_start(reason))
-        tell_before_start(known->services[span->service], told);
+    else if (before_start(reason) && span->first_window)
+        tell_apart(known, span, told);
     return true;
 }

@@ -18,6 +18,9 @@
 /* It passed without a decision, since it is none. */
 #define REASON_NO_LOCAL_ROOT "no_local_root"
 
+/* What to do about a profiler that seems to have stopped. */
+#define REASON_STOPPED_FIX "Check that the profiler still runs and can reach this process."
+
 /* text and fix may point into the buffers. */
 struct told_reason {
     const char *word, *text, *fix; /* fix NULL: nothing to do */
@@ -36,9 +39,12 @@ bool reason_passed(const struct known *known, const struct known_span *span,
 void reason_names_fix(const struct known *known, const struct known_service *service,
                       const struct known_service *other, char *out, size_t size);
 
-/* The text of a reason that is counted for a service; text may point into the buffer. */
-const char *reason_text(const struct known *known, const struct known_service *service,
-                        const struct watch_reason *reason, char *buffer, size_t size);
+/* The same of a reason that is counted for a service. */
+void reason_of_service(const struct known *known, const struct known_service *service,
+                       const struct watch_reason *reason, struct told_reason *told);
+
+/* The time at which a span ended by its own clock; 0: not known. */
+uint64_t reason_ended(const struct known_span *span);
 
 /* Counts, for its service, what the samples of a span that was just decided show: another reason
  * than the one decided, which was counted, or a link that opens nothing. */

@@ -1,6 +1,7 @@
 /* GET /api/services: services, and why their spans have no link, over time. */
 #include "extensions/status/reason.h"
 #include "extensions/status/status.h"
+#include "extensions/status/trouble.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,14 +31,15 @@ static void put_reasons(const struct known *known, const struct known_service *s
     }
     for (size_t i = 0; i < known->reason_count; i++) {
         const struct watch_reason *reason = known->reasons[most[i]];
-        char text[160];
+        struct told_reason told;
         if (!sums[i])
             continue;
+        reason_of_service(known, service, reason, &told);
         json_open(json, NULL, '{');
-        json_word(json, "reason", reason->word);
+        json_word(json, "reason", told.word);
         json_number(json, "count", sums[i]);
-        json_word(json, "text", reason_text(known, service, reason, text, sizeof text));
-        json_word(json, "fix", reason->fix);
+        json_word(json, "text", told.text);
+        json_word(json, "fix", told.fix);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -108,6 +110,20 @@ static void put_profiles(const struct known_service *service, struct json *json)
     json_close(json, '}');
 }
 
+static void put_problem(const struct known *known, const struct known_service *service,
+                        struct json *json)
+{
+    struct told_reason told;
+    if (!trouble_of(known, service, &told)) {
+        json_word(json, "problem", NULL);
+        return;
+    }
+    json_open(json, "problem", '{');
+    json_word(json, "text", told.text);
+    json_word(json, "fix", told.fix);
+    json_close(json, '}');
+}
+
 static void put_service(const struct known *known, size_t number, uint64_t now, struct json *json)
 {
     const struct known_service *service = known->services[number];
@@ -128,6 +144,7 @@ static void put_service(const struct known *known, size_t number, uint64_t now, 
     put_history(known, service, now, json);
     put_unmatched(known, service, json);
     put_profiles(service, json);
+    put_problem(known, service, json);
     json_close(json, '}');
 }
 

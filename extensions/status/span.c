@@ -3,6 +3,7 @@
 #include "extensions/status/known_find.h"
 #include "extensions/status/looked.h"
 #include "extensions/status/reason.h"
+#include "extensions/status/trouble.h"
 #include "lib/wire/proto/text.h"
 
 #include <inttypes.h>
@@ -281,7 +282,7 @@ static void tell_out_of_reach(const struct known *known, const struct known_span
              "nothing.",
              (double)(gap < 0 ? -gap : gap) / 1e9, gap < 0 ? "before" : "after");
     told->text = buffers->text_buffer;
-    told->fix = "Set the clock of the profiled process's host.";
+    told->fix = trouble_clock_fix(known, span, told->end);
 }
 
 /* Under the watch's lock: whether the service of a span that waited in vain had stopped to upload
@@ -299,7 +300,7 @@ static void tell_silence(const struct known *known, const struct known_span *spa
              "The last profile of its service arrived %.0f s before the span ended.",
              (double)(told->end - service->last_came) / 1e9);
     told->text = buffers->text_buffer;
-    told->fix = "Check that the profiler still runs and can reach this process.";
+    told->fix = REASON_STOPPED_FIX;
 }
 
 /* A span of the future has no profiles of its time yet. */

@@ -8,6 +8,7 @@ static const char *const reasons[REASON_COUNT] = {
     [REASON_HOLD_RAN_OUT] = "hold ran out",
     [REASON_NO_PARENT] = "local root not linked",
     [REASON_NO_IDS] = "no confirming sample has a span id",
+    [REASON_UNMATCHED] = "span ids in samples are of no span",
     [REASON_NOT_PROFILED] = "not profiled",
     [REASON_FORMAT] = "span ids of profiles cannot be read",
     [REASON_BEFORE_START] = "started before spanlink",
@@ -89,6 +90,13 @@ static unsigned uploading(const struct timeline *timeline, uint64_t mono)
     return count;
 }
 
+/* As measured: what decisions are based on has a limit. */
+static uint64_t latest(const struct timeline *timeline)
+{
+    uint64_t now = timeline->lateness[0].most, before = timeline->lateness[1].most;
+    return now > before ? now : before;
+}
+
 static void explain_windows(const struct service *service, uint64_t mono, struct bytes *out)
 {
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
@@ -100,7 +108,7 @@ static void explain_windows(const struct service *service, uint64_t mono, struct
         if (timeline->watermark && timeline->watermark <= mono)
             bytes_printf(out, ", the last one ended %.1f s ago",
                          seconds(mono - timeline->watermark));
-        bytes_printf(out, ", uploads up to %.1f s late", seconds(timeline_lateness(timeline)));
+        bytes_printf(out, ", uploads up to %.1f s late", seconds(latest(timeline)));
         if (timeline->aside)
             bytes_printf(out, ", %u put aside as too long", timeline->aside);
         unsigned processes = uploading(timeline, mono);

@@ -6,6 +6,7 @@ static const char *const reasons[REASON_COUNT] = {
     [REASON_HOLD_RAN_OUT] = "hold_ran_out",
     [REASON_NO_PARENT] = "local_root_not_linked",
     [REASON_NO_IDS] = "no_sample_names_a_span",
+    [REASON_UNMATCHED] = "ids_unmatched",
     [REASON_NOT_PROFILED] = "not_profiled",
     [REASON_FORMAT] = "profiles_unreadable",
     [REASON_BEFORE_START] = "started_before",

@@ -75,20 +75,30 @@ static void yield_lock(struct noting *noting)
     noting->context.service->version++;
 }
 
+/* Whether the spans that its samples name have come, or would have: not before the first did. */
+static bool may_match(const struct noting *noting)
+{
+    uint64_t first = noting->context.service->first_candidate;
+    return first && noting->window.start >= first;
+}
+
 static void index_ids(struct noting *noting)
 {
     const struct upload *upload = noting->upload;
     struct service *service = noting->context.service;
     struct span_index *index = &noting->context.self->index;
-    uint64_t scope = service_scope(service);
+    uint64_t scope = service_scope(service), added = 0;
     for (size_t i = 0; i < upload->count; i++) {
         if (i + DECIDE_AHEAD < upload->count)
             span_index_prefetch(index, scope, upload->ids[i + DECIDE_AHEAD].id);
         if (i % IDS_AT_ONCE == IDS_AT_ONCE - 1)
             yield_lock(noting);
-        service->counts.ids += span_index_add(index, scope, &upload->ids[i], upload->window.kind,
-                                              noting->context.second);
+        added += span_index_add(index, scope, &upload->ids[i], upload->window.kind,
+                                noting->context.second);
     }
+    service->counts.ids += added;
+    if (may_match(noting))
+        match_note_ids(&service->match, added, noting->context.now.mono);
 }
 
 static void link_ids(struct noting *noting)

@@ -1,5 +1,6 @@
 #include "processors/correlation/tell.h"
 
+#include "lib/settings/key.h"
 #include "lib/wire/proto/proto_scan.h"
 #include "lib/wire/proto/text.h"
 #include "processors/correlation/known/uploads.h"
@@ -22,6 +23,11 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                              NULL},
     [REASON_NO_PARENT] = {"no_parent", "Its local root has no profile either.", NULL},
     [REASON_NO_IDS] = {NULL, NULL, NULL}, /* see labels.h */
+    [REASON_UNMATCHED] = {"ids_unmatched",
+                          "The samples of its service name spans, but none that has come here.",
+                          "Let the profiler take the span ids from the tracer provider that "
+                          "exports the spans, as 16 hex digits, and sample spans only after "
+                          "this process."},
     [REASON_NOT_PROFILED] = {"not_profiled", "No profile of its service was accepted.",
                              "Start the profiler in the service and send its profiles here, under "
                              "the same service name as its spans."},
@@ -119,6 +125,13 @@ static struct watch_service watch_service_of(const struct service *service)
                                   service_tenant(service)};
 }
 
+/* How long spans of a service wait at most; 0: not known, as no profile has come. */
+static uint64_t hold_told(const struct judge_known *known)
+{
+    bool is_known = known->profiled || (known->first_hold && known->hold != DURATION_AUTO);
+    return is_known ? judge_longest(known) : 0;
+}
+
 void tell_decision(const struct context *context, const struct candidate *candidate,
                    const struct decision *decision)
 {
@@ -135,6 +148,7 @@ void tell_decision(const struct context *context, const struct candidate *candid
         .ended = ended_wall(context->now, candidate),
         .arrived = wall_of(context->now, candidate->arrived),
         .decided = context->now.wall,
+        .hold = hold_told(&context->known),
     };
     watch_decided(context->self->env->watch, &told);
 }
@@ -213,7 +227,10 @@ static void tell_rest(struct watch *watch, const struct watch_window *window,
 
 void tell_upload(const struct context *context, const struct upload *upload, bool confirms)
 {
-    struct watch *watch = context->self->env->watch;
+    const struct correlation *self = context->self;
+    struct judge_known known = evidence_known(context->service, context->service->processes,
+                                              &self->rules, context->now.mono);
+    struct watch *watch = self->env->watch;
     bool untimed = !confirms && !kind_is_timed(upload->window.kind);
     struct watch_window window = {
         .service = watch_service_of(context->service),
@@ -226,7 +243,8 @@ void tell_upload(const struct context *context, const struct upload *upload, boo
         .untimed = untimed,
         .content = confirms ? 0 : upload->window.content ^ upload->window.labels,
         .upload = upload->unread ? 0 : upload->window.content ^ upload->window.labels,
-        .source = context->self,
+        .source = self,
+        .hold = hold_told(&known),
     };
     watch_sampled(watch, &window, NULL, 0);
     tell_rows(watch, &window, upload, 0, upload->count);

@@ -18,6 +18,7 @@ enum judge_reason {
     REASON_HOLD_RAN_OUT, /* rule 3 */
     REASON_NO_PARENT,    /* children: its local root has no profile either */
     REASON_NO_IDS,       /* no sample of its service's profiles has a span id */
+    REASON_UNMATCHED,    /* as NO_SAMPLE, but samples of its service name no span that came */
     REASON_NOT_PROFILED, /* no profile of its service arrived */
     REASON_FORMAT,       /* span ids in its service's profiles cannot be read */
     REASON_BEFORE_START, /* it started before this process did */

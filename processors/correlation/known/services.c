@@ -233,6 +233,7 @@ static void start_anew(struct services *services, struct service *service, uint6
     service->unread = service->wide = service->named = service->misnamed = false;
     service->from_go = service->from_node = service->unsymbolized = false;
     service->nameless = 0;
+    service->match = (struct match){0};
     service->silent_since = 0;
     service->skew = 0;
     memset(service->others, 0, sizeof service->others);

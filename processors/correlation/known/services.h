@@ -11,6 +11,7 @@
 #include "lib/base/view.h"
 #include "processors/correlation/known/judge.h"
 #include "processors/correlation/known/kinds.h"
+#include "processors/correlation/known/match.h"
 #include "processors/correlation/known/process.h"
 #include "processors/correlation/known/tally.h"
 #include "processors/correlation/known/timeline.h"
@@ -29,7 +30,7 @@ struct service_counts {
 };
 
 /* What the log reports from time to time about a service. */
-enum advice { ADVICE_NAMES, ADVICE_NO_IDS, ADVICE_SILENT, ADVICE_COUNT };
+enum advice { ADVICE_NAMES, ADVICE_NO_IDS, ADVICE_UNMATCHED, ADVICE_SILENT, ADVICE_COUNT };
 
 struct service {
     struct service *chain;                     /* same bucket */
@@ -41,9 +42,8 @@ struct service {
     uint64_t first_candidate; /* mono; when a span first had to be held; 0: none did */
     bool unread;              /* ever; service_is_unread for "within remember" */
     const char *unread_why;   /* why the last such profile could not be read */
-    bool from_go;             /* pyroscope-go uploads for it */
     bool unsymbolized;        /* samples named spans and did not count: no frame had symbols */
-    bool from_node;           /* its spans come from OpenTelemetry for Node.js */
+    bool from_go, from_node;  /* pyroscope-go uploads for it; its SDK is that of Node.js */
     bool misnamed;            /* samples of its spans came under another service's name */
     bool named;               /* a sample of a confirming kind had a span id */
     bool wide;                /* spans that are not local roots have samples too ... */
@@ -55,6 +55,7 @@ struct service {
     struct process *processes; /* most recently seen first */
     unsigned process_count;
     struct service_counts counts;
+    struct match match;
     struct tally *tally;      /* the copy for metrics pages; NULL: counted among the others */
     uint64_t untallied;       /* spans counted among the others in a minute, ... */
     uint64_t untallied_since; /* ... which began then, mono */
@@ -68,8 +69,7 @@ struct service {
     unsigned building; /* segments being built, profiles being read: it cannot be forgotten */
     uint64_t advised[ADVICE_COUNT]; /* mono; when it was last logged; 0: never */
     const char *language;           /* telemetry.sdk.language, if known; static */
-    uint32_t tenant_size;
-    uint32_t size; /* of the name, which follows the tenant */
+    uint32_t tenant_size, size;     /* the name follows the tenant */
     uint8_t text[];
 };
 

@@ -347,8 +347,8 @@ static void note_lateness(struct timeline *timeline, uint64_t late, uint64_t now
         timeline->lateness_turned = now;
     }
     struct lateness *lately = &timeline->lateness[0];
-    late = timeline_least(late, LATENESS_MAX);
     lately->most = most(lately->most, late);
+    late = timeline_least(late, LATENESS_MAX);
     if (late > LATE_BY_RETRY && (!lately->least_bad || late < lately->least_bad))
         lately->least_bad = late;
 }
@@ -416,7 +416,7 @@ uint64_t timeline_longest(const struct timeline *timeline)
 uint64_t timeline_lateness(const struct timeline *timeline)
 {
     const struct lateness *lately = &timeline->lateness[0], *before = &timeline->lateness[1];
-    uint64_t late = most(lately->most, before->most);
+    uint64_t late = timeline_least(most(lately->most, before->most), LATENESS_MAX);
     uint64_t least_bad = lately->least_bad ? lately->least_bad : before->least_bad;
     if (lately->least_bad && before->least_bad)
         least_bad = timeline_least(lately->least_bad, before->least_bad);

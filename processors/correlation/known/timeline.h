@@ -66,7 +66,7 @@ struct timeline {
     uint64_t turned;    /* when this period began */
     uint64_t uploaded;  /* when the last window arrived */
     struct lateness {
-        uint64_t most;        /* (arrival - end) */
+        uint64_t most;        /* (arrival - end), as measured */
         uint64_t least_bad;   /* of uploads that seem to be retries; 0: none */
     } lateness[2];            /* in the current period, and in the previous one ... */
     uint64_t lateness_turned; /* ... which ended then */

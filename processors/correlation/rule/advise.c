@@ -84,6 +84,36 @@ void advise_no_ids(struct correlation *self, struct service *service, uint64_t m
     end_line(&self->advice, from);
 }
 
+void advise_unmatched(struct correlation *self, struct service *service, uint64_t mono)
+{
+    const struct match *match = &service->match;
+    if (!may_advise(self, service, ADVICE_UNMATCHED, mono))
+        return;
+    size_t from = self->advice.size;
+    service->match.said = true;
+    bytes_printf(
+        &self->advice,
+        "%s: service \"%.*s\" is profiled, but none of the last %" PRIu64
+        " span ids in its samples is that of a span that came, and none of its last "
+        "%" PRIu64 " spans has a sample, so no span is linked: see whether the profiler "
+        "takes the ids from the tracer provider that exports the spans, whether its labels "
+        "are their 16 hex digits, and whether spans are sampled before they come here",
+        self->env->id, VIEW_ARG(service_name(service)), match->ids, match->spans);
+    end_line(&self->advice, from);
+}
+
+void advise_ids_match(struct correlation *self, struct service *service, uint64_t mono)
+{
+    bool said = service->match.differ && service->match.said;
+    match_note_found(&service->match, mono);
+    if (!said)
+        return;
+    size_t from = self->advice.size;
+    bytes_printf(&self->advice, INFORMS "%s: samples of service \"%.*s\" name its spans now",
+                 self->env->id, VIEW_ARG(service_name(service)));
+    end_line(&self->advice, from);
+}
+
 /* Appends "90 s" or "2 min". */
 static void say_time(struct bytes *out, uint64_t ns)
 {

@@ -17,6 +17,11 @@ void advise_names(struct correlation *self, struct service *profiled, const stru
 /* A service is profiled, but none of its samples has a span id. Under the lock. */
 void advise_no_ids(struct correlation *self, struct service *service, uint64_t mono);
 
+/* The samples of a service name spans, but none of its own; then one was its own. Under the lock.
+ */
+void advise_unmatched(struct correlation *self, struct service *service, uint64_t mono);
+void advise_ids_match(struct correlation *self, struct service *service, uint64_t mono);
+
 /* Spans left undecided because the hold was full, or (by_budget) the process's memory. Under the
  * lock. */
 void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, uint64_t mono);

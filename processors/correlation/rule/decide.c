@@ -222,9 +222,26 @@ static struct decision decision_counted(const struct service *service,
                                         const struct decision *decision)
 {
     struct decision counted = *decision;
+    if (counted.edit.action == ACTION_UNLINK && counted.reason == REASON_NO_SAMPLE && service &&
+        service->match.differ)
+        counted.reason = REASON_UNMATCHED;
     if (counted.reason == REASON_NOT_PROFILED && service && service->misnamed)
         counted.reason = REASON_NAMES_DIFFER;
     return counted;
+}
+
+/* Notes what a decision shows of the span ids in samples. */
+static void note_match(const struct context *context, const struct decision *decision)
+{
+    struct correlation *self = context->self;
+    struct service *service = context->service;
+    uint64_t mono = context->now.mono;
+    if (decision->edit.action == ACTION_LINK)
+        advise_ids_match(self, service, mono);
+    else if (decision->edit.action == ACTION_UNLINK && decision->reason == REASON_NO_SAMPLE &&
+             self->config.candidates != CANDIDATES_LOCAL_ROOT &&
+             match_note_span(&service->match, mono, self->config.remember))
+        advise_unmatched(self, service, mono);
 }
 
 /* Whether the profiler of its service seems to have stopped: the last profile came long before the
@@ -241,6 +258,8 @@ void decide_count(const struct context *context, const struct candidate *candida
 {
     struct service *service = context->service;
     struct correlation *self = context->self;
+    if (service)
+        note_match(context, decision);
     struct decision counted = decision_counted(service, decision);
     if (decision->reason == REASON_HOLD_RAN_OUT && service && is_silent(context, candidate))
         advise_silent(self, service, context->now.mono);

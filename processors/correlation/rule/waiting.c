@@ -238,6 +238,7 @@ static void learn_from_namesake(const struct context *context, const struct held
     if (!view_eq(service_tenant(other), service_tenant(context->service)))
         return;
     other->misnamed = true;
+    advise_ids_match(context->self, context->service, context->now.mono);
     advise_names(context->self, context->service, other, context->now.mono);
 }
 
@@ -273,6 +274,7 @@ static void learn_from_missed(const struct context *context, const struct sighti
     if (what == RECENT_NONE)
         return;
     service->counts.missed++;
+    advise_ids_match(context->self, service, context->now.mono);
     if (what == RECENT_CHILD) {
         service_note_wide(service, context->now.mono);
         return;

@@ -1,5 +1,6 @@
 #include "extensions/status/known_find.h"
 #include "extensions/status/reason.h"
+#include "extensions/status/trouble.h"
 
 #include "lib/base/clock.h"
 #include "tests/support/suite.h"
@@ -231,6 +232,19 @@ START_TEST(names_differ_where_no_sample_came_under_the_name_of_the_span)
 }
 END_TEST
 
+/* In a window of 10 s that ends then and comes late. hold: as told with it. */
+static void sampled_late(struct rig *rig, uint64_t id, uint64_t end, uint64_t late, uint64_t hold)
+{
+    sampled_in(rig,
+               (struct watch_window){.kind = "process_cpu",
+                                     .start = end - 10 * NS_PER_S,
+                                     .end = end,
+                                     .arrived = end + late,
+                                     .times_cpu = true,
+                                     .hold = hold},
+               (struct watch_sample){.id = id, .samples = 1, .cpu_ns = 10});
+}
+
 START_TEST(samples_after_the_decision_came_late)
 {
     static const struct watch_reason full = {"hold_full", "full", NULL};
@@ -238,7 +252,7 @@ START_TEST(samples_after_the_decision_came_late)
     struct told_reason told = {0};
     rig_init(&rig);
     decide(&rig, 1, false, NOW);
-    sampled(&rig, 1, 5, NOW + 40 * NS_PER_S);
+    sampled_late(&rig, 1, NOW, 40 * NS_PER_S, 0);
     ck_assert(reason_of(&rig.known, known_find(&rig.known, 1), &told));
     ck_assert_str_eq(told.word, REASON_CAME_LATE);
     ck_assert_ptr_nonnull(strstr(told.text, "arrived 41 s after its end"));
@@ -317,6 +331,197 @@ START_TEST(a_service_without_ids_has_no_span_that_was_not_caught_computing)
     ck_assert(reason_of(&rig.known, known_find(&rig.known, 5), &told));
     ck_assert_str_eq(told.word, "no_sample");
     rig_release(&rig);
+}
+END_TEST
+
+/* What is told of a reason of the shop as a whole. */
+static const struct told_reason *told_of_service(const struct rig *rig, const char *word,
+                                                 struct told_reason *told)
+{
+    const struct known *known = &rig->known;
+    size_t shop = known_service_find(known, VIEW("shop"));
+    for (size_t i = 0; i < known->reason_count; i++)
+        if (known->services[shop]->reasons[i] && strcmp(known->reasons[i]->word, word) == 0)
+            reason_of_service(known, known->services[shop], known->reasons[i], told);
+    ck_assert_str_eq(told->word, word);
+    return told;
+}
+
+static bool has_problem(const struct rig *rig, struct told_reason *told)
+{
+    size_t shop = known_service_find(&rig->known, VIEW("shop"));
+    return trouble_of(&rig->known, rig->known.services[shop], told);
+}
+
+START_TEST(uploads_that_come_later_than_the_hold_are_the_reason)
+{
+    static const struct watch_reason not_profiled = {"not_profiled", "none", "Start one."};
+    static const struct watch_reason ran_out = {"hold_ran_out", "It waited.", NULL};
+    const uint64_t s = NS_PER_S;
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    decide_for(&rig, 1, &not_profiled, NOW);
+    decide_for(&rig, 2, &not_profiled, NOW + 10 * s);
+    /* Until the hold is known, nothing is promised. */
+    sampled_late(&rig, 1, NOW, 100 * s, 0);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 1), &told));
+    ck_assert_str_eq(told.word, REASON_BEFORE_FIRST);
+    ck_assert_ptr_null(strstr(told.text, "Nothing needs to be done"));
+    ck_assert_ptr_null(strstr(told_of_service(&rig, REASON_BEFORE_FIRST, &told)->text, "Nothing"));
+    ck_assert(!has_problem(&rig, &told));
+    sampled_late(&rig, 2, NOW + 10 * s, 100 * s, 80 * s);
+    decide_for(&rig, 3, &ran_out, NOW + 20 * s);
+    decide_for(&rig, 4, &ran_out, NOW + 20 * s);
+    sampled_late(&rig, 4, NOW + 20 * s, 100 * s, 80 * s);
+    static const char *const words[] = {REASON_BEFORE_FIRST, REASON_BEFORE_FIRST, "hold_ran_out",
+                                        REASON_CAME_LATE};
+    for (uint64_t id = 1; id <= 4; id++) {
+        for (int whole = 0; whole < 2; whole++) {
+            if (whole)
+                told_of_service(&rig, words[id - 1], &told);
+            else
+                ck_assert(reason_of(&rig.known, known_find(&rig.known, id), &told));
+            ck_assert_str_eq(told.word, words[id - 1]);
+            ck_assert_ptr_nonnull(strstr(told.text, "come 100 s after the end of their window, and "
+                                                    "the hold is 80 s."));
+            ck_assert_ptr_nonnull(strstr(told.fix, "Raise `hold` of the correlation processor "
+                                                   "above 110 s"));
+        }
+    }
+    ck_assert(has_problem(&rig, &told));
+    ck_assert_ptr_nonnull(strstr(told.fix, "Raise `hold`"));
+    /* As soon as that has been done. */
+    decide(&rig, 5, true, NOW + 30 * s);
+    sampled_late(&rig, 5, NOW + 30 * s, 100 * s, 120 * s);
+    ck_assert(!has_problem(&rig, &told));
+    ck_assert_ptr_nonnull(strstr(told_of_service(&rig, REASON_BEFORE_FIRST, &told)->text,
+                                 "later spans wait for their profiles"));
+    ck_assert_ptr_null(told.fix);
+    rig_release(&rig);
+}
+END_TEST
+
+/* Of a host whose clock is behind, spans and profiles are equally late. */
+START_TEST(a_clock_that_is_behind_makes_no_late_uploads)
+{
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    for (uint64_t id = 1; id <= 5; id++) {
+        const struct watch_decision decision = {.span_id = id,
+                                                .link_id = id,
+                                                .service = shop(),
+                                                .action = WATCH_LINKED,
+                                                .ended = NOW - 300 * NS_PER_S,
+                                                .arrived = NOW,
+                                                .decided = NOW,
+                                                .hold = 80 * NS_PER_S};
+        known_decided(&rig.known, &decision);
+        sampled_late(&rig, id, NOW - 300 * NS_PER_S, 300 * NS_PER_S, 80 * NS_PER_S);
+    }
+    ck_assert(!has_problem(&rig, &told));
+    rig_release(&rig);
+}
+END_TEST
+
+START_TEST(a_service_whose_profiler_has_stopped_says_so_as_its_spans_do)
+{
+    static const struct watch_reason ran_out = {"hold_ran_out", "It waited.", NULL};
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    sampled(&rig, 0, 5, NOW);
+    decide_for(&rig, 1, &ran_out, NOW + 60 * NS_PER_S);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 1), &told));
+    ck_assert_str_eq(told.fix, REASON_STOPPED_FIX);
+    ck_assert_str_eq(told_of_service(&rig, "hold_ran_out", &told)->fix, REASON_STOPPED_FIX);
+    ck_assert(!has_problem(&rig, &told)); /* it may have nothing to do */
+    decide_for(&rig, 2, &ran_out, NOW + 200 * NS_PER_S);
+    ck_assert(has_problem(&rig, &told));
+    ck_assert_ptr_nonnull(strstr(told.text, "No profile of its service has come for 200 s"));
+    sampled(&rig, 0, 5, NOW + 201 * NS_PER_S);
+    ck_assert(!has_problem(&rig, &told));
+    /* The last profile came after this one had ended: its process had nothing to do. */
+    decide_for(&rig, 3, &ran_out, NOW + 202 * NS_PER_S);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 3), &told));
+    ck_assert_ptr_null(told.fix);
+    rig_release(&rig);
+}
+END_TEST
+
+START_TEST(samples_that_name_no_span_that_came_are_a_problem_of_all_spans_since_the_last_link)
+{
+    static const struct watch_reason unmatched = {"ids_unmatched", "of no span", "See the ids."};
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    sampled(&rig, 9, 5, NOW - 60 * NS_PER_S);
+    decide(&rig, 1, false, NOW);
+    decide(&rig, 2, true, NOW + NS_PER_S);
+    decide(&rig, 3, false, NOW + 2 * NS_PER_S);
+    ck_assert(!has_problem(&rig, &told));
+    decide_for(&rig, 4, &unmatched, NOW + 3 * NS_PER_S);
+    sampled(&rig, 10, 5, NOW + 3 * NS_PER_S);
+    ck_assert_uint_eq(counted(&rig, "shop", "no_sample"), 1);
+    ck_assert_uint_eq(counted(&rig, "shop", "ids_unmatched"), 2);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 3), &told));
+    ck_assert_str_eq(told.fix, "See the ids.");
+    ck_assert(has_problem(&rig, &told));
+    ck_assert_str_eq(told.text, "of no span");
+    decide(&rig, 5, true, NOW + 4 * NS_PER_S);
+    ck_assert(!has_problem(&rig, &told));
+    rig_release(&rig);
+}
+END_TEST
+
+/* A job may wait for long after it has computed. */
+START_TEST(long_spans_are_not_out_of_reach_of_their_profiles)
+{
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    for (uint64_t id = 1; id <= 5; id++) {
+        sampled_late(&rig, id, NOW, NS_PER_S, 0);
+        decide(&rig, id, true, NOW + 100 * NS_PER_S);
+    }
+    ck_assert(!has_problem(&rig, &told));
+    ck_assert_uint_eq(rig.known.services[known_service_find(&rig.known, VIEW("shop"))]->apart, 0);
+    rig_release(&rig);
+}
+END_TEST
+
+/* One alone may be a mistake of that span. */
+START_TEST(links_that_all_open_nothing_are_a_problem_with_the_clock_that_is_wrong)
+{
+    for (int profile = 0; profile < 2; profile++) {
+        struct rig rig;
+        struct told_reason told = {0};
+        rig_init(&rig);
+        for (uint64_t id = 1; id <= 3; id++) {
+            uint64_t apart = 300 * NS_PER_S;
+            const struct watch_decision decision = {.span_id = id,
+                                                    .link_id = id,
+                                                    .service = shop(),
+                                                    .action = WATCH_LINKED,
+                                                    .ended = NOW - (profile ? 0 : apart),
+                                                    .arrived = NOW,
+                                                    .decided = NOW};
+            ck_assert(!has_problem(&rig, &told));
+            sampled_late(&rig, id, NOW - (profile ? apart : 0), profile ? apart : 0, 0);
+            known_decided(&rig.known, &decision);
+            known_fold(&rig.known);
+        }
+        ck_assert(has_problem(&rig, &told));
+        ck_assert_ptr_nonnull(
+            strstr(told.text, profile ? "300 s before these" : "290 s after these"));
+        ck_assert_ptr_nonnull(
+            strstr(told.fix, profile ? "profiled process's host" : "host of the span's SDK"));
+        decide(&rig, 4, true, NOW);
+        sampled(&rig, 4, 5, NOW);
+        ck_assert(!has_problem(&rig, &told));
+        rig_release(&rig);
+    }
 }
 END_TEST
 
@@ -880,14 +1085,17 @@ START_TEST(a_clock_that_is_behind_is_not_the_start_of_this_process)
     ck_assert_str_eq(told.text, "It started before.");
     sampled(&rig, 1, 10, NOW + 15 * NS_PER_S);
     ck_assert(reason_of(&rig.known, known_find(&rig.known, 1), &told));
-    ck_assert_str_eq(told.word, REASON_CAME_LATE);
+    ck_assert_str_eq(told.word, "before_start");
     ck_assert_ptr_nonnull(strstr(told.text, "3614 s after the span"));
-    ck_assert_ptr_nonnull(strstr(told.fix, "clock"));
+    ck_assert_ptr_nonnull(strstr(told.fix, "Set the clock of the host of the span's SDK"));
+    ck_assert_uint_eq(counted(&rig, "shop", "before_start"), 2);
+    ck_assert_ptr_nonnull(strstr(told_of_service(&rig, "before_start", &told)->fix, "span's SDK"));
     decide_behind(&rig, 3, 3600 * (int64_t)NS_PER_S, NOW, NULL);
     sampled(&rig, 3, 10, NOW + 15 * NS_PER_S);
     ck_assert(reason_of(&rig.known, known_find(&rig.known, 2), &told));
     ck_assert_str_eq(told.word, "before_start");
     ck_assert_ptr_nonnull(strstr(told.text, "3614 s after these"));
+    ck_assert_ptr_nonnull(strstr(told.fix, "Set the clock of the host of the span's SDK"));
     rig_release(&rig);
 }
 END_TEST
@@ -1154,6 +1362,12 @@ SUITE_MAIN(
     a_span_that_is_decided_twice_counts_once, an_upload_that_two_instances_tell_of_counts_once,
     history_goes_by_steps, links_that_open_nothing_count_whichever_came_first,
     a_clock_that_is_behind_is_not_the_start_of_this_process,
+    uploads_that_come_later_than_the_hold_are_the_reason,
+    a_clock_that_is_behind_makes_no_late_uploads,
+    a_service_whose_profiler_has_stopped_says_so_as_its_spans_do,
+    samples_that_name_no_span_that_came_are_a_problem_of_all_spans_since_the_last_link,
+    long_spans_are_not_out_of_reach_of_their_profiles,
+    links_that_all_open_nothing_are_a_problem_with_the_clock_that_is_wrong,
     spans_of_two_services_with_one_id_stay_apart, samples_of_two_services_with_one_id_stay_apart,
     samples_under_another_name_are_the_spans_unless_it_has_one,
     samples_are_those_of_cpu_time_whatever_comes_first, wall_time_beside_cpu_time_explains_nothing,

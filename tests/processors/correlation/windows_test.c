@@ -146,6 +146,28 @@ START_TEST(a_span_waits_for_no_longer_than_was_promised)
 }
 END_TEST
 
+/* What the page advises: more than the delay of the uploads and a window. */
+START_TEST(uploads_later_than_the_hold_link_once_it_is_raised)
+{
+    static const char *const holds[] = {"{}", "{hold: 111s}"};
+    for (size_t i = 0; i < 2; i++) {
+        struct rig rig;
+        rig_open(&rig, holds[i]);
+        for (uint64_t id = 1; id <= 40; id++) {
+            rig_advance(&rig, 10 * S);
+            rig_root(&rig, id, rig_now(&rig) - 10 * S, rig_now(&rig) - 9 * S);
+            if (id > 10)
+                RIG_PROFILE(&rig, .time = rig_now(&rig) - 110 * S, .duration = 10 * S,
+                            .ids = {id - 10});
+        }
+        for (uint64_t id = 20; id <= 25; id++)
+            ck_assert(i == 0 ? rig_bare(&rig, id) : rig_linked(&rig, id));
+        ck_assert(rig_explains(&rig, "uploads up to 100.0 s late"));
+        rig_close(&rig);
+    }
+}
+END_TEST
+
 SUITE_MAIN("correlation windows", a_window_of_centuries_teaches_nothing,
            a_window_that_ends_far_in_the_future_teaches_nothing,
            one_window_of_ten_minutes_among_short_ones_delays_no_span,
@@ -153,4 +175,5 @@ SUITE_MAIN("correlation windows", a_window_of_centuries_teaches_nothing,
            spans_of_a_service_that_uploads_every_ten_minutes_are_linked,
            a_long_first_window_counts_until_short_ones_come,
            while_no_window_is_believed_a_span_waits_for_one_of_a_minute,
-           a_span_waits_for_no_longer_than_was_promised)
+           a_span_waits_for_no_longer_than_was_promised,
+           uploads_later_than_the_hold_link_once_it_is_raised)

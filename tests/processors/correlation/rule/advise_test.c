@@ -243,6 +243,110 @@ START_TEST(a_service_without_ids_is_named_once_an_hour_while_it_has_roots)
 }
 END_TEST
 
+/* Ten roots and then a window with samples of ten ids, for a number of times. The ids are those of
+ * the first `own` roots and, apart from these, of no span. */
+static void sample_others(struct rig *rig, uint64_t *id, unsigned windows, unsigned own)
+{
+    for (unsigned i = 0; i < windows; i++) {
+        for (unsigned j = 0; j < 10; j++) {
+            rig_advance(rig, S);
+            root(rig, "shop", *id + j, NULL);
+        }
+        RIG_PROFILE(rig, .time = rig_now(rig) - 10 * S, .duration = 10 * S, .first = *id,
+                    .first_count = own);
+        RIG_PROFILE(rig, .time = rig_now(rig) - 10 * S, .duration = 10 * S, .scope = "second",
+                    .first = *id + 1000000, .first_count = 10 - own);
+        *id += 10;
+    }
+}
+
+START_TEST(a_service_whose_samples_name_none_of_its_spans_is_named_once)
+{
+    struct rig rig;
+    struct said said;
+    uint64_t id = 1;
+    rig_open(&rig, "{}");
+    listen_to_log(&said);
+    sample_others(&rig, &id, 6, 0);
+    ck_silent(&said); /* right after the start it may be too early */
+    sample_others(&rig, &id, 14, 0);
+    ck_said(&said, "service \"shop\" is profiled, but none of the last ");
+    ck_assert(rig_explains(&rig, "span ids in samples are of no span"));
+    sample_others(&rig, &id, 10, 0);
+    ck_silent(&said);
+    sample_others(&rig, &id, 1, 1);
+    rig_advance(&rig, S);
+    ck_said(&said, "correlation: samples of service \"shop\" name its spans now");
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+/* As where spans are sampled away before they come. */
+START_TEST(samples_of_spans_that_did_not_come_are_fine_while_some_are_of_spans_that_did)
+{
+    struct rig rig;
+    struct said said;
+    uint64_t id = 1;
+    rig_open(&rig, "{}");
+    listen_to_log(&said);
+    for (int i = 0; i < 10; i++) {
+        sample_others(&rig, &id, 4, 0);
+        sample_others(&rig, &id, 1, 1);
+    }
+    sample_others(&rig, &id, 60, 0);
+    ck_silent(&said);
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A gateway that takes over a service reads profiles of spans that another one has handed on. */
+START_TEST(samples_of_the_time_before_the_first_span_are_not_those_of_no_span)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    listen_to_log(&said);
+    for (uint64_t i = 1; i <= 30; i++) {
+        rig_advance(&rig, 10 * S);
+        RIG_PROFILE(&rig, .time = rig_now(&rig) - 10 * S, .duration = 10 * S, .first = i * 100,
+                    .first_count = 50);
+    }
+    for (uint64_t i = 1; i <= 100; i++) {
+        root(&rig, "shop", i, NULL);
+        rig_advance(&rig, S);
+        if (i % 10 == 0)
+            rig_window(&rig, 0, 0, 0);
+    }
+    ck_silent(&said);
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Uploads that take too long are another matter. */
+START_TEST(samples_that_come_late_are_those_of_spans)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{hold: 20s}");
+    listen_to_log(&said);
+    for (uint64_t i = 0; i < 30; i++) {
+        for (unsigned j = 0; j < 10; j++) {
+            rig_advance(&rig, S);
+            root(&rig, "shop", 10 * i + j + 1, NULL);
+        }
+        if (i >= 10)
+            RIG_PROFILE(&rig, .time = rig_now(&rig) - 110 * S, .duration = 10 * S,
+                        .first = 10 * (i - 10) + 1, .first_count = 10);
+    }
+    ck_silent(&said);
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(a_service_with_other_kinds_alone_is_told_which_confirm)
 {
     struct rig rig;
@@ -534,6 +638,10 @@ SUITE_MAIN("correlation advise", names_that_do_not_match_are_said_once_with_both
            the_name_of_another_tenants_service_is_not_told, a_name_cannot_add_a_line_to_the_log,
            what_is_missing_is_said_in_the_services_language,
            a_service_without_ids_is_named_once_an_hour_while_it_has_roots,
+           a_service_whose_samples_name_none_of_its_spans_is_named_once,
+           samples_of_spans_that_did_not_come_are_fine_while_some_are_of_spans_that_did,
+           samples_of_the_time_before_the_first_span_are_not_those_of_no_span,
+           samples_that_come_late_are_those_of_spans,
            a_service_with_other_kinds_alone_is_told_which_confirm,
            a_full_hold_is_said_with_the_number_and_the_key_once_a_minute,
            where_its_memory_is_full_that_is_the_key, where_the_budget_refuses_that_is_the_key,

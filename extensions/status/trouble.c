@@ -1,0 +1,150 @@
+#include "extensions/status/trouble.h"
+
+#include "extensions/status/known_find.h"
+#include "extensions/status/reason.h"
+
+#include <stdio.h>
+
+/* Spans in a row whose samples are far from them; one alone may be a mistake of its own. */
+enum { APART_AT_LEAST = 3 };
+
+void trouble_decided(struct known_service *service, const struct watch_decision *decision)
+{
+    service->has_spans = true;
+    if (decision->service.language)
+        service->language = decision->service.language;
+    if (decision->hold)
+        service->hold = decision->hold;
+    if (decision->action == WATCH_LINKED)
+        service->linked_at = decision->decided;
+    if (decision->ended && decision->arrived >= decision->ended)
+        service->sent_after = decision->arrived - decision->ended;
+}
+
+/* The first window with samples of a span; NULL: it is forgotten, or of another service. */
+static const struct known_window *trouble_window(const struct known *known,
+                                                 const struct known_span *span)
+{
+    const struct known_window *window = &known->windows[span->first_window % KNOWN_WINDOWS];
+    bool good = span->first_window && window->serial == span->first_window &&
+                window->service == span->service;
+    return good ? window : NULL;
+}
+
+static uint64_t trouble_apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+const char *trouble_clock_fix(const struct known *known, const struct known_span *span,
+                              uint64_t ended)
+{
+    const struct known_window *window = trouble_window(known, span);
+    if (!window)
+        return "Set the clocks of the hosts of the span's SDK and of the profiler.";
+    uint64_t profile = window->end ? trouble_apart(window->arrived, window->end) : 0;
+    if (profile > trouble_apart(span->decided, ended))
+        return "Set the clock of the profiled process's host: the profile's time differs from "
+               "this process's clock, the span's does not.";
+    return "Set the clock of the host of the span's SDK: the span's time differs from this "
+           "process's clock, the profile's does not.";
+}
+
+/* An upload seems late, too, where the clock of its host is behind; but so do the spans then. */
+static void trouble_note_late(struct known_service *service, const struct known_window *window)
+{
+    uint64_t late = window->arrived > window->end ? window->arrived - window->end : 0;
+    service->late = late > service->sent_after ? late - service->sent_after : 0;
+    service->late_window = window->end - window->start;
+}
+
+int64_t trouble_gap(const struct known *known, const struct known_span *span)
+{
+    const struct known_window *window = trouble_window(known, span);
+    uint64_t ended = reason_ended(span);
+    int64_t gap = known_out_of_reach(known, span, 0, ended);
+    /* The span, whose start is not known, went on for long after its samples. */
+    bool began = window && gap < 0 && window->arrived < ended && ended <= span->decided;
+    return began ? 0 : gap;
+}
+
+/* Times are cut to milliseconds on the way. */
+static bool trouble_covers(const struct known_window *window, uint64_t ended)
+{
+    int64_t gap = known_window_gap(window, ended, ended);
+    return gap > -(int64_t)NS_PER_S && gap < (int64_t)NS_PER_S;
+}
+
+void trouble_sampled(const struct known *known, const struct known_span *span)
+{
+    struct known_service *service = known->services[span->service];
+    const struct known_window *window = trouble_window(known, span);
+    uint64_t ended = reason_ended(span);
+    if (!span->decided || !window || span->first_window != span->last_window || !ended)
+        return;
+    int64_t gap = trouble_gap(known, span);
+    if (!gap && known_out_of_reach(known, span, 0, ended))
+        return; /* nothing is known */
+    service->apart_run = gap ? service->apart_run + 1 : 0;
+    if (gap) {
+        service->apart_ns = gap;
+        service->apart_fix = trouble_clock_fix(known, span, ended);
+    } else if (window->start && window->end > window->start && trouble_covers(window, ended)) {
+        trouble_note_late(service, window);
+    }
+}
+
+bool trouble_is_late(const struct known_service *service, char *text, size_t text_size, char *fix,
+                     size_t fix_size)
+{
+    if (!service->hold || service->late <= service->hold)
+        return false;
+    snprintf(text, text_size,
+             "Uploads of its service come %.0f s after the end of their window, and the hold is "
+             "%.0f s.",
+             (double)service->late / 1e9, (double)service->hold / 1e9);
+    snprintf(fix, fix_size,
+             "Raise `hold` of the correlation processor above %.0f s, or see what delays the "
+             "uploads.",
+             (double)(service->late + service->late_window) / 1e9);
+    return true;
+}
+
+static void trouble_tell_apart(const struct known_service *service, struct told_reason *told)
+{
+    int64_t apart = service->apart_ns;
+    snprintf(told->text_buffer, sizeof told->text_buffer,
+             "By their time, the profiles of its last spans are %.0f s %s these: Grafana, which "
+             "asks for 30 s around a span, finds none.",
+             (double)(apart < 0 ? -apart : apart) / 1e9, apart < 0 ? "before" : "after");
+    told->text = told->text_buffer;
+    told->fix = service->apart_fix;
+}
+
+static void trouble_tell_silent(const struct known_service *service, struct told_reason *told)
+{
+    snprintf(told->text_buffer, sizeof told->text_buffer,
+             "No profile of its service has come for %.0f s, while its spans go on.",
+             (double)(service->vain_at - service->last_came) / 1e9);
+    told->text = told->text_buffer;
+    told->fix = REASON_STOPPED_FIX;
+}
+
+bool trouble_of(const struct known *known, const struct known_service *service,
+                struct told_reason *told)
+{
+    *told = (struct told_reason){0};
+    if (service->unmatched) {
+        told->text = known->reasons[service->unmatched - 1]->text;
+        told->fix = known->reasons[service->unmatched - 1]->fix;
+    } else if (service->apart_run >= APART_AT_LEAST) {
+        trouble_tell_apart(service, told);
+    } else if (trouble_is_late(service, told->text_buffer, sizeof told->text_buffer,
+                               told->fix_buffer, sizeof told->fix_buffer)) {
+        told->text = told->text_buffer;
+        told->fix = told->fix_buffer;
+    } else if (service->vain_at > service->last_came) {
+        trouble_tell_silent(service, told);
+    }
+    return told->text;
+}
