@@ -55,7 +55,18 @@ void meter_unref(struct meter *meter)
     if (!meter || atomic_fetch_sub(&meter->refs, 1) != 1)
         return;
     admission_free(meter->admission);
+    if (meter->area)
+        meter->release_area(meter->area);
+    free(meter->area);
     free(meter);
+}
+
+void *meter_area(struct meter *meter, size_t size, void (*release)(void *area))
+{
+    if (!meter->area)
+        meter->area = calloc(1, size);
+    meter->release_area = release;
+    return meter->area;
 }
 
 bool meter_admits(struct meter *meter, const struct clock *clock, struct ticker *ticker)

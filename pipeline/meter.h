@@ -31,6 +31,8 @@ struct meter {
     _Atomic uint64_t dropped_by_cause[CAUSE_COUNT][COUNTED_SIGNALS];
     _Atomic uint64_t last_drop[CAUSE_COUNT]; /* as meter_last_drop */
     _Atomic uint64_t refusals_passed[CAUSE_COUNT][COUNTED_SIGNALS];
+    void *area; /* meter_area; NULL: none */
+    void (*release_area)(void *area);
 };
 
 void meter_init(struct meter *meter, const char *id);
@@ -40,6 +42,11 @@ void meter_init(struct meter *meter, const char *id);
 struct meter *meter_new(const char *id);
 struct meter *meter_ref(struct meter *meter);
 void meter_unref(struct meter *meter); /* may be NULL */
+
+/* The zeroed bytes in which a type of component keeps counters of its own, made at the first call
+ * and freed with a meter from meter_new, after `release`: a replacement instance gets the same.
+ * Only from open; the size and `release` never change. NULL: no memory. */
+void *meter_area(struct meter *meter, size_t size, void (*release)(void *area));
 
 /* Adds request counters to a receiver's meter unless it has them; freed with it. False: no memory.
  */

@@ -138,6 +138,21 @@ static struct confirm_by confirm_of(const struct key_list *list)
     return confirm;
 }
 
+static void release_tallies(void *tallies)
+{
+    tallies_release(tallies);
+}
+
+/* A reload that replaces the instance continues them: the new one counts nothing before the old one
+ * is closed. */
+static struct tallies *correlation_tallies(struct correlation *self)
+{
+    struct meter *meter = self->env->meter;
+    struct tallies *shared =
+        meter ? meter_area(meter, sizeof self->tallies, release_tallies) : NULL;
+    return shared ? shared : &self->tallies;
+}
+
 static void init_tables(struct correlation *self)
 {
     const struct correlation_config *config = &self->config;
@@ -151,6 +166,7 @@ static void init_tables(struct correlation *self)
     id_table_init(&self->ancestry, index, true, remember, ~seed, budget);
     id_table_init(&self->uploads, UPLOADS_MAX, false, RETRIED_FOR_S, seed * 7, budget);
     services_init(&self->services, MAX_SERVICES, config->remember, budget);
+    self->services.tallies = self->top ? NULL : correlation_tallies(self);
     self->services.let_go = waiting_give_up;
     self->services.ctx = self;
     interner_init(&self->interner, budget);
@@ -289,6 +305,7 @@ void correlation_release(struct correlation *self)
     held_ids_release(&self->hold.ids);
     recent_release(&self->recent);
     services_release(&self->services);
+    tallies_release(&self->tallies);
     id_table_release(&self->index.table);
     id_table_release(&self->ancestry);
     id_table_release(&self->uploads);

@@ -55,6 +55,7 @@ struct correlation {
     uint64_t recalled_from; /* local time; notes are known from here on; UINT64_MAX: none */
     struct interner interner;
     struct correlation_published published;
+    struct tallies tallies; /* used where the meter has no room for them */
     struct watch_holder holder;
 
     pthread_mutex_t lock; /* guards all members below */
@@ -106,13 +107,12 @@ static inline struct view correlation_tenant(const struct correlation *self,
     return apart && batch->metadata ? view_of(batch->metadata->tenant) : (struct view){0};
 }
 
-/* Counts spans for metrics pages. Those of lanes are added from their services' counts, later
- * (lanes/share.c). Under the lock. */
+/* Counts spans for metrics pages; those of lanes are added by lanes/share.c. Under the lock. */
 static inline void correlation_tally(struct correlation *self, struct service *service,
                                      unsigned what, uint64_t n, uint64_t mono)
 {
     if (!self->top)
-        tally_add(&self->services.tallies, service, what, n, mono);
+        tally_add(self->services.tallies, service, what, n, mono);
 }
 
 static inline struct correlation_published *correlation_published(struct correlation *self)

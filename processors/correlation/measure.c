@@ -102,7 +102,7 @@ static void measure_counts(const uint64_t counts[TALLY_COUNTS], struct view serv
 void correlation_measure(void *instance, struct metrics *metrics)
 {
     struct correlation *self = instance;
-    const struct tallies *tallies = &self->services.tallies;
+    const struct tallies *tallies = self->services.tallies;
     struct tally_copy copy;
     uint64_t counts[TALLY_COUNTS];
     uint64_t oldest = atomic_load_explicit(&self->published.oldest, memory_order_relaxed);

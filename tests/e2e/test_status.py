@@ -1513,6 +1513,34 @@ def test_a_span_that_a_reload_released_says_so(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+def spans_by_reason(status):
+    """What spanlink_spans counts: by class, or by reason where there is no link."""
+    page = requests.get(f"http://127.0.0.1:{status.metrics}/metrics", timeout=10).text
+    counts = {}
+    for line in page.splitlines():
+        if re.match(r"spanlink_spans(_total)?{", line):
+            labels = dict(re.findall(r'(\w+)="([^"]*)"', line))
+            key = labels.get("reason", labels["class"])
+            assert key not in counts, page
+            counts[key] = int(float(line.rsplit(" ", 1)[1]))
+    return counts
+
+
+def test_a_reload_goes_on_counting_spans_and_counts_those_it_let_go(tmp_path):
+    status, start = Reloaded(tmp_path, correlation="hold: 60s"), time.time_ns()
+    status.send(uploads.trace_request("shop", [
+        (*ids(number), start, start + 1000, True) for number in range(1, 4)]))
+    push_cpu(status, "shop", start, {ids(1)[1]: 1})
+    harness.wait_for(lambda: spans_by_reason(status) == {"linked": 1}, 20)
+    status.reload("hold: 60s", "hold: 61s")
+    assert spans_by_reason(status) == {"linked": 1, "shutdown": 2}
+    status.send(uploads.trace_request("shop", [(*ids(4), start, start + 1000, True)]))
+    push_cpu(status, "shop", start + 10**9, {ids(4)[1]: 1})
+    assert harness.wait_for(lambda: spans_by_reason(status) == {"linked": 2, "shutdown": 2},
+                            20), spans_by_reason(status)
+    assert status.stop() == 0, status.tail()
+
+
 def test_reloads_give_back_the_memory_of_what_they_replace(tmp_path):
     status = Reloaded(tmp_path)
     with requests.Session() as connected:      # a client of the first instance

@@ -47,12 +47,35 @@ START_TEST(every_cause_has_a_name)
 }
 END_TEST
 
+static unsigned released;
+
+static void release_area(void *area)
+{
+    released += *(unsigned *)area;
+}
+
+START_TEST(a_replacement_instance_has_the_area_of_the_one_before)
+{
+    struct meter *meter = meter_new("correlation");
+    unsigned *area = meter_area(meter, sizeof *area, release_area);
+    ck_assert_uint_eq(*area, 0);
+    *area = 7;
+    struct meter *replacement = meter_ref(meter);
+    ck_assert_ptr_eq(meter_area(replacement, sizeof *area, release_area), area);
+    meter_unref(meter);
+    ck_assert_uint_eq(released, 0);
+    meter_unref(replacement);
+    ck_assert_uint_eq(released, 7);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         an_unused_meter_says_nothing,
         counts_and_causes_are_told_per_signal,
         every_cause_has_a_name,
+        a_replacement_instance_has_the_area_of_the_one_before,
         NULL,
     };
     return suite_run("meter", tests);

@@ -48,7 +48,6 @@ void services_release(struct services *services)
         each = next;
     }
     free(services->buckets);
-    tallies_release(&services->tallies);
     *services = (struct services){0};
 }
 

@@ -85,7 +85,7 @@ struct services {
     /* Lets go the spans of a service that is given up. NULL: no service has any. */
     void (*let_go)(void *ctx, struct service *service);
     void *ctx;
-    struct tallies tallies;
+    struct tallies *tallies; /* borrowed; of lanes NULL, and not used */
     struct budget *budget;
 };
 

@@ -101,7 +101,7 @@ static void tally_counts(struct tallies *tallies, struct service *service,
 static void flush_gone(struct correlation *top, struct service_counts *counts, uint64_t mono)
 {
     service_counts_add(&top->services.gone, counts);
-    tally_counts(&top->services.tallies, NULL, counts, mono);
+    tally_counts(top->services.tallies, NULL, counts, mono);
     *counts = (struct service_counts){0};
 }
 
@@ -118,7 +118,7 @@ static void flush_service(struct correlation *top, struct service *service, uint
     if (!sum->first_candidate && !sum->processes)
         sum->first_seen = mono;
     service_counts_add(&sum->counts, &service->counts);
-    tally_counts(&top->services.tallies, sum, &service->counts, mono);
+    tally_counts(top->services.tallies, sum, &service->counts, mono);
     service->counts = (struct service_counts){0};
 }
 

@@ -28,7 +28,7 @@ static void flood(struct rig *rig, unsigned from, unsigned count)
 
 static uint64_t others(struct rig *rig, enum judge_reason reason)
 {
-    return atomic_load(&rig_self(rig)->services.tallies.others[TALLY_UNLINKED + reason]);
+    return atomic_load(&rig_self(rig)->services.tallies->others[TALLY_UNLINKED + reason]);
 }
 
 START_TEST(names_without_profiles_do_not_displace_a_service_with_profiles)

@@ -8,12 +8,20 @@
 #define SECOND UINT64_C(1000000000)
 
 static struct services services;
+static struct tallies tallies;
 static struct budget budget;
 
 static void begin(void)
 {
     budget_init(&budget, 64 << 20);
     services_init(&services, 1000, 3600 * SECOND, &budget);
+    services.tallies = &tallies;
+}
+
+static void release(void)
+{
+    services_release(&services);
+    tallies_release(&tallies);
 }
 
 static struct service *see(unsigned number, uint64_t mono)
@@ -25,7 +33,7 @@ static struct service *see(unsigned number, uint64_t mono)
 
 static void count(struct service *service, unsigned what, uint64_t n, uint64_t mono)
 {
-    tally_add(&services.tallies, service, what, n, mono);
+    tally_add(services.tallies, service, what, n, mono);
 }
 
 /* Returns the count in a service's slot; -1: it has none. */
@@ -33,7 +41,7 @@ static long shown(const char *name, unsigned what)
 {
     struct tally_copy copy;
     for (unsigned i = 0; i < TALLY_SLOTS; i++)
-        if (tally_read(&services.tallies, i, &copy) && view_eq(copy.name, view_of(name)))
+        if (tally_read(services.tallies, i, &copy) && view_eq(copy.name, view_of(name)))
             return (long)copy.counts[what];
     return -1;
 }
@@ -46,7 +54,7 @@ START_TEST(a_service_has_figures_of_its_own)
     ck_assert_int_eq(shown("service-1", TALLY_LINKED), 3);
     ck_assert_int_eq(shown("service-1", TALLY_UNLINKED + REASON_NO_SAMPLE), 2);
     ck_assert_int_eq(shown("service-2", TALLY_LINKED), -1);
-    services_release(&services);
+    release();
 }
 END_TEST
 
@@ -57,8 +65,8 @@ START_TEST(past_a_hundred_they_are_one)
         count(see(i, 1), TALLY_LINKED, 1, 1);
     ck_assert_int_eq(shown("service-99", TALLY_LINKED), 1);
     ck_assert_int_eq(shown("service-100", TALLY_LINKED), -1);
-    ck_assert_uint_eq(services.tallies.others[TALLY_LINKED], 50);
-    services_release(&services);
+    ck_assert_uint_eq(services.tallies->others[TALLY_LINKED], 50);
+    release();
 }
 END_TEST
 
@@ -73,10 +81,10 @@ START_TEST(a_busier_one_takes_the_place_of_the_quietest)
     ck_assert_int_eq(shown("service-7", TALLY_LINKED), -1);
     long own = shown("service-500", TALLY_LINKED);
     ck_assert_int_gt(own, 0);
-    ck_assert_uint_eq((uint64_t)own + services.tallies.others[TALLY_LINKED], 200);
+    ck_assert_uint_eq((uint64_t)own + services.tallies->others[TALLY_LINKED], 200);
     count(see(7, 3), TALLY_LINKED, 5, 3); /* among the others now */
     ck_assert_int_eq(shown("service-7", TALLY_LINKED), -1);
-    services_release(&services);
+    release();
 }
 END_TEST
 
@@ -91,7 +99,7 @@ START_TEST(a_forgotten_service_goes_on_where_it_was)
     ck_assert_int_eq(shown("service-1", TALLY_LINKED), 4);
     count(see(1, 4), TALLY_LINKED, 1, 4);
     ck_assert_int_eq(shown("service-1", TALLY_LINKED), 5);
-    services_release(&services);
+    release();
 }
 END_TEST
 
@@ -103,8 +111,8 @@ START_TEST(names_that_do_not_fit_or_mean_the_others_are_among_them)
     count(services_see(&services, VIEW(""), (struct view){(uint8_t *)name, sizeof name}, 1),
           TALLY_LINKED, 1, 1);
     count(services_see(&services, VIEW(""), VIEW(TALLY_OTHERS), 1), TALLY_LINKED, 1, 1);
-    ck_assert_uint_eq(services.tallies.others[TALLY_LINKED], 2);
-    services_release(&services);
+    ck_assert_uint_eq(services.tallies->others[TALLY_LINKED], 2);
+    release();
 }
 END_TEST
 
@@ -116,7 +124,7 @@ static void *read_on(void *ctx)
     (void)ctx;
     while (!ended)
         for (unsigned i = 0; i < TALLY_SLOTS; i++)
-            if (tally_read(&services.tallies, i, &copy))
+            if (tally_read(services.tallies, i, &copy))
                 ck_assert(view_starts(copy.name, VIEW("service-")));
     return NULL;
 }
@@ -133,7 +141,7 @@ START_TEST(a_reader_never_sees_two_services_in_one)
                       round * 61 * SECOND + 1);
     ended = true;
     pthread_join(reader, NULL);
-    services_release(&services);
+    release();
 }
 END_TEST
 

@@ -91,7 +91,7 @@ START_TEST(metrics_and_lines_sum_over_lanes)
     ck_assert(rig_explains(&rig, "4 span ids known, 0 evicted early; 396 spans in the hold"));
     ck_assert(rig_explains(&rig, "partition 2 of kafka: read up to"));
     struct tally_copy copy;
-    ck_assert(tally_read(&rig_self(&rig)->services.tallies, 0, &copy));
+    ck_assert(tally_read(rig_self(&rig)->services.tallies, 0, &copy));
     ck_assert_uint_eq(copy.counts[TALLY_LINKED], 4);
     ck_assert_uint_eq(rig_self(&rig)->published.services, 1);
     struct watch_waiting waiting;
