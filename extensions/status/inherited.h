@@ -1,4 +1,4 @@
-/* Spans with the link of their local root, from correlation's `children: inherit` or their SDK. */
+/* Spans with the link of an ancestor, from correlation's `children: inherit` or their SDK. */
 #ifndef EXTENSIONS_STATUS_INHERITED_H
 #define EXTENSIONS_STATUS_INHERITED_H
 
@@ -6,9 +6,10 @@
 
 #define INHERITED_REASON "inherited"
 #define INHERITED_TEXT                                                                             \
-    "It has the link of its local root: the flame graph and the samples are that one's."
+    "It has the link of its nearest linked ancestor: the flame graph and the samples are that "    \
+    "one's."
 
-/* Whether the samples that a span's link opens are those of its local root. A span's own link may
+/* Whether the samples that a span's link opens are those of an ancestor. A span's own link may
  * also be its id with the bytes reversed. */
 static inline bool link_is_inherited(const struct otlp_span *span, uint64_t link)
 {

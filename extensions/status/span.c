@@ -39,7 +39,7 @@ struct span_told {
     uint32_t first_window, last_window;
     uint16_t number; /* of its service in known; 0: not known */
     bool has_trace, local_root;
-    bool inherited; /* its link is its local root's */
+    bool inherited; /* its link is an ancestor's */
     bool times_cpu; /* cpu_ns is a measurement */
     uint8_t trace[16];
     char service_text[NAME_CUT + 1], name_text[NAME_CUT + 1];

@@ -104,8 +104,8 @@ static const char *decision_word(uint8_t action)
     return words[action];
 }
 
-/* What correlation knows of it. An inherited link opens the samples of its local root, which are
- * that one's. */
+/* What correlation knows of it. An inherited link opens the samples of an ancestor, which are that
+ * one's. */
 static void put_link_state(struct trace_writing *writing, const struct otlp_span *span,
                            struct view service)
 {

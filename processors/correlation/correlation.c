@@ -49,7 +49,7 @@ static const struct key keys[] = {
     KEY_CHOICE(struct correlation_config, unconfirmed, "unconfirmed", "remove", unconfirmed_words,
                "whether a span without samples loses the SDK's attribute"),
     KEY_CHOICE(struct correlation_config, children, "children", "none", children_words,
-               "inherit: descendants of a linked local root get its id"),
+               "inherit: descendants of a linked span get its id, if they have no samples"),
     KEY_BOOL(struct correlation_config, annotate, "annotate", "false",
              "adds pyroscope.profile.samples and pyroscope.profile.cpu_time_ns to linked spans"),
     KEY_MAP(struct correlation_config, remap, "remap", "{service.name: service_name}",

@@ -1066,6 +1066,8 @@ def test_children_that_inherit_a_link_own_no_samples(tmp_path):
     spans = {each["span_id"]: each for each in status.get(f"/api/traces/{trace}")["spans"]}
     assert [spans[i]["cpu_ns"] for i in (root, child, grandchild)] == [40_000_000, 0, 0]
     assert spans[child]["profile_id"] == root
+    assert status.get(f"/api/spans/{child}")["text"].startswith(
+        "It has the link of its nearest linked ancestor:")
     routes = {each["span_name"]: (each["cpu_ns"], each["spans"])
               for each in status.get("/api/cost")["routes"]}
     assert routes == {"GET /costly": (40_000_000, 1)}
@@ -1095,7 +1097,7 @@ def test_a_child_that_its_sdk_marked_is_not_said_to_inherit_by_configuration(tmp
     told = harness.wait_for(lambda: (lambda t: t if t["reason"] == "inherited" else None)(
         status.get(f"/api/spans/{child}")), 30)
     assert (told["decision"], told["profile_id"]) == ("linked", root)
-    assert told["text"].startswith("It has the link of its local root: the flame graph")
+    assert told["text"].startswith("It has the link of its nearest linked ancestor: the flame graph")
     assert status.stop() == 0, status.tail()
 
 

@@ -60,7 +60,7 @@ export class View {
 				known.trace_id && anchor(link("trace", { span }, known.trace_id), "its trace"),
 				anchor(link("why", { id: span, service }), `why it is ${known.decision === "linked" ? "" : "not "}linked`),
 				anchor(link("flame", { service: known.service, name: known.name }), "its route")),
-			known.reason === "inherited" && para("The samples are those of its local root, ",
+			known.reason === "inherited" && para("The samples are those of an ancestor, ",
 				anchor(link("flame", { span: known.profile_id }), known.profile_id), "."));
 		} catch {
 			// The panel shows the error.

@@ -242,7 +242,7 @@ export class View {
 			class: `cpu-link ${wall ? "wall" : ""}`, title: wall && cpuTime(span),
 			style: { "--part": span.cpu_ns / this.mostCpu },
 			text: wall ? brief(span) : span.cpu_ns ? duration(span.cpu_ns)
-				: span.reason === "inherited" ? "of its root" : plural(span.samples, "sample") });
+				: span.reason === "inherited" ? "of an ancestor" : plural(span.samples, "sample") });
 	}
 
 	nodeOf(target) {
@@ -335,7 +335,7 @@ export class View {
 			? "forwarded unchanged" : "did not wait", waiting: "waits for samples" };
 		const inherited = span.reason === "inherited";
 		const linked = isLinked(span);
-		const state = inherited ? "linked by its local root" : words[span.decision] ?? "not linked";
+		const state = inherited ? "linked by an ancestor" : words[span.decision] ?? "not linked";
 		return h("p.decision",
 			h("span", { class: `badge ${linked ? "good" : ""}`, text: state }),
 			span.reason && !linked ? ` ${word(span.reason)} ` : " ",
@@ -343,15 +343,15 @@ export class View {
 			isDrawn(owner) && anchor(link("flame", this.source), "Larger"),
 			isDrawn(span) && !inherited && anchor(link("flame", { ...this.source, vs: "route" }),
 				"Against its route's mean"),
-			inherited ? this.owner(span) : owner !== span ? ["Samples name local roots. ",
+			inherited ? this.owner(span, "an ancestor") : owner !== span ? ["Samples name local roots. ",
 				this.owner({ profile_id: owner.span_id })]
 				: !root && para("Samples name local roots, and its own is not here."));
 	}
 
 	/* Whose flame graph a child shows. */
-	owner({ profile_id }) {
+	owner({ profile_id }, whose = "its local root") {
 		const root = this.spans.find((each) => each.span_id === profile_id);
-		return para("This flame graph is that of its local root, ", root
+		return para(`This flame graph is that of ${whose}, `, root
 			? anchor(link("trace", { span: profile_id }, this.id), named(root.name)) : code(profile_id),
 		": what the whole of it did.");
 	}
