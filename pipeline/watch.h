@@ -61,7 +61,8 @@ struct watch_window {
     uint64_t start, end, arrived;
     bool times_cpu; /* its samples have CPU time */
     bool beside;
-    bool untimed; /* beside, of a kind other than CPU and wall time: its samples have an id only */
+    bool untimed;  /* beside, of a kind other than CPU and wall time: its samples have an id only */
+    bool recalled; /* it came to an earlier process, or owner of its lane: only its ids are new */
     uint64_t content; /* of one that is beside: a hash, equal for duplicates; 0: it is none */
     uint64_t upload;  /* a hash of it, the same from every instance that it passes; 0: not known */
     const void *source; /* the instance that tells of it */

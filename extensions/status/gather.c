@@ -44,9 +44,18 @@ static char *text_or_null(const char *text)
     return text ? strdup(text) : NULL;
 }
 
+static bool is_replayed(const struct batch *batch)
+{
+    for (size_t i = 0; i < batch->receipt_count; i++)
+        if (receipt_is_recalled(batch->receipts[i]))
+            return true;
+    return false;
+}
+
 static void describe(struct gathered *one, const struct batch *batch)
 {
     one->kind = KEPT_TRACES;
+    one->again = is_replayed(batch);
     one->tenant = batch->metadata ? metadata_ref(batch->metadata) : NULL;
     if (batch->signal == SIGNAL_TRACES)
         return;
@@ -153,6 +162,7 @@ struct seen_list {
     struct status *self;
     struct known_seen seen[SEEN_AT_ONCE];
     struct view tenant;
+    bool again;
     size_t count;
     uint64_t now;
 };
@@ -201,19 +211,21 @@ static void seen_add(struct seen_list *list, const struct otlp_span *span, struc
         .name = span->name,
         .tenant = list->tenant,
         .child = !link && !otlp_span_is_local_root(span),
+        .again = list->again,
     };
     if (list->count == SEEN_AT_ONCE)
         seen_flush(list);
 }
 
 /* Attributes samples to the routes of local roots and linked spans. */
-static void gather_join(struct status *self, struct view request, struct view tenant)
+static void gather_join(struct status *self, const struct gathered *one, struct view request)
 {
     struct seen_list list; /* large: its rows are not initialised */
     struct otlp_walk walk;
     struct view service = {0};
     list.self = self;
-    list.tenant = tenant;
+    list.tenant = one->tenant ? view_of(one->tenant->tenant) : (struct view){0};
+    list.again = one->again;
     list.count = 0;
     list.now = clock_wall(self->env->clock);
     otlp_walk_begin(&walk, SIGNAL_TRACES, request);
@@ -282,6 +294,7 @@ void gather_settle(struct status *self)
     struct join join;
     join.list.self = self;
     join.list.tenant = (struct view){0};
+    join.list.again = false;
     join.list.count = 0;
     join.list.now = now;
     looked_walk(self, first, UINT64_MAX, join_visited, &join);
@@ -293,8 +306,7 @@ static void gather_work(struct status *self, struct gathered *one)
     struct buffer *flat = buffer_flat(one->payload);
     struct view content = flat ? buffer_view(flat) : (struct view){0};
     if (flat && one->kind == KEPT_TRACES) {
-        struct view tenant = one->tenant ? view_of(one->tenant->tenant) : (struct view){0};
-        gather_join(self, content, tenant);
+        gather_join(self, one, content);
         keep_traces(&self->keep, one->class, content, one->spans, one->arrived);
     } else if (flat) {
         struct kept head = {

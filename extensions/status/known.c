@@ -138,16 +138,23 @@ static void known_lend(struct known *known, const struct known_span *span)
         known_route_add(known, known_owed_at(known, span), &owed, &over);
 }
 
-static void known_owe(struct known *known, struct known_span *span, const struct known_sum *sum,
-                      const struct known_stretch *over, uint64_t now)
+/* Lets the time over which its samples are spread have this stretch, too. What it owes must have
+ * been taken back. */
+static void known_widen(struct known_span *span, const struct known_stretch *over)
 {
     uint32_t from = (uint32_t)(over->from / NS_PER_S);
     uint32_t to = (uint32_t)((over->to + NS_PER_S - 1) / NS_PER_S);
-    bool more = known_owes(span);
-    known_take_back(known, span);
-    span->owed_at = more ? span->owed_at : (uint32_t)(now / NS_PER_S);
+    bool more = known_owes(span) || (span->recalled && !span->dealt);
     span->owed_from = more && span->owed_from < from ? span->owed_from : from;
     span->owed_to = more && span->owed_to > to ? span->owed_to : to;
+}
+
+static void known_owe(struct known *known, struct known_span *span, const struct known_sum *sum,
+                      const struct known_stretch *over, uint64_t now)
+{
+    known_take_back(known, span);
+    span->owed_at = known_owes(span) ? span->owed_at : (uint32_t)(now / NS_PER_S);
+    known_widen(span, over);
     span->owed += sum->cpu_ns;
     span->owed_wall += sum->wall_ns;
     span->owed_samples += (uint32_t)sum->samples;
@@ -359,7 +366,7 @@ static void known_apply(struct known *known, const struct known_row *row)
         return;
     known_count(known, row);
     span->service = row->service;
-    span->action = row->action;
+    span->action = row->action & 3u; /* all its bits */
     span->reason = row->reason;
     span->unproven = row->unproven;
     span->link = row->link;
@@ -380,66 +387,6 @@ void known_fold(struct known *known)
         known_apply(known, &rows[i]);
     }
     known->row_count = 0;
-}
-
-/* Whether a window of a kind that does not confirm came before. */
-static bool known_repeats(struct known_service *service, uint64_t content)
-{
-    for (size_t i = 0; content && i < KNOWN_BESIDE; i++)
-        if (service->beside[i] == content)
-            return true;
-    service->beside[service->beside_count++ % KNOWN_BESIDE] = content;
-    return false;
-}
-
-/* Whether another instance has told of the upload before. */
-static bool known_is_copy(const struct known_service *service, const struct watch_window *window)
-{
-    for (size_t i = 0; window->upload && i < KNOWN_UPLOADS; i++)
-        if (service->uploads[i].upload == window->upload &&
-            service->uploads[i].source != window->source)
-            return true;
-    return false;
-}
-
-static void known_note_upload(struct known_service *service, const struct watch_window *window)
-{
-    size_t at = service->upload_count++ % KNOWN_UPLOADS;
-    service->uploads[at].upload = window->upload;
-    service->uploads[at].source = window->source;
-}
-
-void known_window_came(struct known *known, const struct watch_window *window)
-{
-    size_t at = known_service_of(known, &window->service, window->arrived);
-    struct known_service *service = known->services[at];
-    if (known_is_copy(service, window))
-        return;
-    known_note_upload(service, window);
-    service->has_profiles = true;
-    service->any_came = window->arrived;
-    service->any_end = window->end;
-    service->times_cpu |= window->times_cpu;
-    service->hold = window->hold ? window->hold : service->hold;
-    if (!service->first_came)
-        service->first_came = window->arrived;
-    if (window->beside) {
-        service->repeats = known_repeats(service, window->content);
-        return;
-    }
-    uint32_t serial = ++known->window_serial;
-    service->last_came = window->arrived;
-    if (!service->began || window->start < service->began)
-        service->began = window->start ? window->start : 1;
-    known->windows[serial % KNOWN_WINDOWS] = (struct known_window){
-        .serial = serial,
-        .nth = service->windows++,
-        .service = (uint16_t)at,
-        .kind = window->kind,
-        .start = window->start,
-        .end = window->end,
-        .arrived = window->arrived,
-    };
 }
 
 /* What rows of a window add up to. */
@@ -481,12 +428,59 @@ static void known_confirm(struct known *known, struct known_span *span)
     reason_recount(known, span);
 }
 
+static void known_service_sampled(struct known_service *service, const struct known_sum *sum)
+{
+    service->samples += sum->samples;
+    service->wall_samples += sum->wall_samples;
+    service->cpu_ns += sum->cpu_ns;
+    service->wall_ns += sum->wall_ns;
+    service->times_cpu |= sum->cpu_ns > 0; /* recalled after a crash, too */
+}
+
+/* Counts samples that came to an earlier process, now that their span has passed. Where it passed
+ * there, too (again), they were counted in the metrics. */
+static void known_count_recalled(struct known *known, const struct known_span *span,
+                                 const struct known_sum *sum, const struct known_stretch *over,
+                                 bool again)
+{
+    size_t route = known_route_for(known, span);
+    known_service_sampled(known->services[span->under], sum);
+    known_route_add(known, route, sum, over);
+    if (!again)
+        known_meter(known, route, sum->cpu_ns);
+}
+
+/* What its samples add up to that came to an earlier process: until it passes, all but what it
+ * owes. */
+static struct known_sum known_recalled(const struct known_span *span)
+{
+    return (struct known_sum){span->cpu_ns - span->owed, span->wall_ns - span->owed_wall,
+                              span->samples - span->owed_samples,
+                              span->wall_samples - span->owed_wall_samples};
+}
+
+/* Samples that came to an earlier process count nowhere until their span passes. */
+static void known_recall(struct known *known, struct known_span *span, const struct known_sum *sum,
+                         const struct known_stretch *over)
+{
+    if (span->dealt) {
+        known_count_recalled(known, span, sum, over, false);
+    } else {
+        known_take_back(known, span);
+        known_widen(span, over);
+        known_lend(known, span);
+    }
+    span->recalled = true;
+}
+
 static void known_add_sample(struct known *known, uint16_t service,
                              const struct watch_window *window, const struct watch_sample *sample,
                              const struct known_stretch *over)
 {
     struct known_span *span = known_put_sampled(known, sample->id, service);
     struct known_sum sum = known_sum_of(window, sample);
+    if (window->recalled && known_has_samples(span) && !span->recalled)
+        return; /* they came to this process, before */
     if (!known_has_samples(span))
         span->under = service;
     if (!span->decided && !span->dealt)
@@ -504,6 +498,10 @@ static void known_add_sample(struct known *known, uint16_t service,
         known->services[service]->no_ids = 0;
         known_confirm(known, span);
     }
+    if (window->recalled) {
+        known_recall(known, span, &sum, over);
+        return;
+    }
     if (!span->dealt || known_is_foreign(span) || known_owes(span)) {
         known_owe(known, span, &sum, over, window->arrived);
         return;
@@ -511,15 +509,6 @@ static void known_add_sample(struct known *known, uint16_t service,
     size_t route = known_route_for(known, span);
     known_route_add(known, route, &sum, over);
     known_meter(known, route, sum.cpu_ns);
-}
-
-static void known_service_sampled(struct known_service *service, const struct known_sum *sum)
-{
-    service->samples += sum->samples;
-    service->wall_samples += sum->wall_samples;
-    service->cpu_ns += sum->cpu_ns;
-    service->wall_ns += sum->wall_ns;
-    service->times_cpu |= sum->cpu_ns > 0; /* recalled after a crash, too */
 }
 
 void known_sampled(struct known *known, const struct watch_window *window,
@@ -537,6 +526,12 @@ void known_sampled(struct known *known, const struct watch_window *window,
         if (i + NEAR < count)
             known_fetch_span(known, samples[i + NEAR].id);
         struct known_sum sum = known_sum_of(window, &samples[i]);
+        if (window->recalled) {
+            known->services[at]->times_cpu |= sum.cpu_ns > 0;
+            if (samples[i].id && known_may(known, window->arrived))
+                known_add_sample(known, (uint16_t)at, window, &samples[i], &over);
+            continue;
+        }
         if (!samples[i].id) {
             known_route_add(known, known_unclaimed(at), &sum, &over);
             known_meter(known, known_unclaimed(at), sum.cpu_ns);
@@ -585,13 +580,17 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     if (span->dealt)
         return;
     span->service = known_seen_service(known, span, seen);
-    bool costs = known_owes(span);
+    bool costs = known_owes(span) || span->recalled;
     size_t route = known_route_of(known, span->service, seen->name, costs);
+    struct known_sum recalled = known_recalled(span);
+    struct known_stretch over = known_owed_over(span);
     known_take_back(known, span);
     span->dealt = true;
     span->route = (uint16_t)route;
     span->turn = known->routes[route].turn;
     known_lend(known, span);
+    if (span->recalled)
+        known_count_recalled(known, span, &recalled, &over, seen->again);
     known_route_passed(known, route, known_links(own, seen->link),
                        seen->ended && seen->ended < now ? seen->ended : now);
     if (!known_is_foreign(span))

@@ -58,14 +58,14 @@ struct known_seen {
     uint64_t id, link, trace;
     struct view service, name, tenant; /* tenant: empty: none, or not known */
     bool child; /* not linked, and no local root: counts only if samples name it */
+    bool again; /* an earlier process had it, too */
     uint64_t ended;
 };
 void known_seen(struct known *known, const struct known_seen *seen, uint64_t now);
 
 /* Samples whose span has not passed count under NAME_UNCLAIMED, and go to its route when it does.
- * In the metrics, which cannot take back, they count when it passes, or after ten minutes. now:
- * wall.
- */
+ * In the metrics, which cannot take back, they count when it passes, or after ten minutes. Recalled
+ * samples count only when it passes. now: wall. */
 void known_settle(struct known *known, uint64_t now);
 
 /* The n-th span, of known->span_count. */

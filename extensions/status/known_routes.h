@@ -1,4 +1,4 @@
-/* What known.c, known_services.c and known_routes.c need of one another. */
+/* What known.c, known_services.c, known_routes.c and known_windows.c need of one another. */
 #ifndef EXTENSIONS_STATUS_KNOWN_ROUTES_H
 #define EXTENSIONS_STATUS_KNOWN_ROUTES_H
 
@@ -56,6 +56,9 @@ uint32_t known_name(struct known *known, struct view name);
 /* known_services.c: the number of a service, which is added; the one with the least data gives way.
  * now: wall. 0: no room. */
 size_t known_service_of(struct known *known, const struct watch_service *service, uint64_t now);
+
+/* known_windows.c: whether another instance has told of the upload before. */
+bool known_is_copy(const struct known_service *service, const struct watch_window *window);
 
 /* The step of a service's history at a time, to count in. */
 struct known_step *known_step_of(struct known_service *service, uint64_t now);

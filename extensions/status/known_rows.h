@@ -48,7 +48,8 @@ struct known_span {
     uint32_t next;                      /* in its bucket, number + 1 */
     uint16_t service, under;   /* under: whose samples it has, which may be another's; 0: none */
     uint16_t route, turn;      /* valid if dealt, while the route's turn is this one */
-    uint8_t action;            /* enum watch_action; WAITING: no decision came */
+    unsigned char action : 2;  /* enum watch_action; WAITING: no decision came */
+    bool recalled : 1;         /* some of its samples came to an earlier process */
     uint8_t reason;            /* of known->reasons, as decided */
     uint8_t told;              /* the same as reported: see reason.h */
     bool dealt : 1;            /* it passed: its route counted it */

@@ -41,6 +41,7 @@ struct span_told {
     bool has_trace, local_root;
     bool inherited; /* its link is an ancestor's */
     bool times_cpu; /* cpu_ns is a measurement */
+    bool recalled;  /* its samples came to an earlier process */
     uint8_t trace[16];
     char service_text[NAME_CUT + 1], name_text[NAME_CUT + 1];
     struct told_reason reasoned; /* where text and fix may be */
@@ -126,7 +127,11 @@ static void tell_unknown(struct span_told *told, const struct known *known)
                      "sampled away, or is exported elsewhere.";
         told->fix = "Send the spans of this service through this process, before they are sampled.";
     }
-    if (!other && known->passed_over) {
+    if (!other && told->recalled) {
+        told->text = "Samples that came to another process before this one name this span: it may "
+                     "have passed there. It has not passed here.";
+        told->fix = NULL;
+    } else if (!other && known->passed_over) {
         told->text = told->first_window
                          ? "Samples name this span. It may have passed here: more came than is "
                            "remembered, which is 2,000 spans and samples a second. Else it has not "
@@ -359,6 +364,7 @@ static void tell(struct status *self, struct span_told *told)
         told->first_window = sampled->first_window;
         told->last_window = sampled->last_window;
         told->number = span->service;
+        told->recalled = sampled->recalled;
     }
     if (waits)
         tell_waiting(told, &waiting);

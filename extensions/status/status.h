@@ -25,6 +25,7 @@ struct gathered {
     char *query, *content;
     struct metadata *tenant; /* NULL: none */
     bool by_ingest;
+    bool again; /* replayed from the journal: an earlier process had it */
     uint64_t arrived;
     uint64_t starts; /* batch->starts */
     size_t spans;

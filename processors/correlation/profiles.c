@@ -255,7 +255,7 @@ static uint64_t notes_kept(const struct correlation *self)
 }
 
 /* For the next process, in case this one is killed. */
-static void write_note(const struct correlation *self, const struct upload *uploads)
+static void write_note(const struct correlation *self, struct upload *uploads)
 {
     const struct notes notes = {uploads, self->since, clock_wall(self->env->clock)};
     struct bytes out;
@@ -297,8 +297,10 @@ void profiles_recall(void *instance, struct view content)
         recall_since(self, notes.since, now);
         now.mono = judge_local(now, notes.arrived);
         now.wall = notes.arrived < now.wall ? notes.arrived : now.wall;
-        for (const struct upload *upload = notes.uploads; upload; upload = upload->next)
+        for (struct upload *upload = notes.uploads; upload; upload = upload->next) {
+            upload->recalled = true;
             profiles_note(self, upload, now);
+        }
         pthread_mutex_unlock(&self->lock);
     }
     arena_release(&arena);
@@ -325,8 +327,10 @@ static void note_all(struct correlation *self, const struct batch *batch, struct
     struct view tenant = correlation_tenant(self, batch);
     if (!uploads)
         return;
-    for (struct upload *upload = uploads; upload; upload = upload->next)
+    for (struct upload *upload = uploads; upload; upload = upload->next) {
         upload->tenant = tenant;
+        upload->recalled = batch->ids_only;
+    }
     write_note(self, uploads);
     pthread_mutex_lock(&self->lock);
     for (unsigned i = 1; uploads; uploads = uploads->next, i++) {

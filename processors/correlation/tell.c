@@ -241,6 +241,7 @@ void tell_upload(const struct context *context, const struct upload *upload, boo
         .times_cpu = upload->times_cpu && !untimed,
         .beside = !confirms,
         .untimed = untimed,
+        .recalled = upload->recalled,
         .content = confirms ? 0 : upload->window.content ^ upload->window.labels,
         .upload = upload->unread ? 0 : upload->window.content ^ upload->window.labels,
         .source = self,

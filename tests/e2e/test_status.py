@@ -47,7 +47,7 @@ extensions:
   bearertokenauth: {{token: s3cret}}
   basicauth: {{htpasswd: {{inline: "ann:pa:ss"}}}}
 service:
-  extensions: [status, bearertokenauth, basicauth]
+  extensions: [status, bearertokenauth, basicauth{extensions}]
   telemetry: {{metrics: {{readers: [
     {{pull: {{exporter: {{prometheus: {{host: 127.0.0.1, port: {metrics}}}}}}}}}]}}}}
   pipelines:
@@ -65,14 +65,16 @@ def needs_spanlink(bypass):
 
 class Status(harness.Program):
     def __init__(self, folder, keep=16, more="", correlation="hold: 1s", receivers="",
-                 processors="", pipelines=""):
+                 processors="", pipelines="", journal=None):
+        more += f"}}\n  journal: {{directory: {journal}" if journal else ""
         self.http, self.ingest, self.page, self.metrics = (harness.free_port() for _ in range(4))
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "status.yaml"
         config.write_text(CONFIG.format(http=self.http, ingest=self.ingest, page=self.page,
                                         metrics=self.metrics, keep=f"{keep}{more}",
                                         correlation=correlation, receivers=receivers,
-                                        processors=processors, pipelines=pipelines))
+                                        processors=processors, pipelines=pipelines,
+                                        extensions=", journal" if journal else ""))
         super().__init__("spanlink", folder, [harness.SPANLINK, "--config", config])
         self.wait_ports(self.http, self.ingest, self.page, seconds=10)
 
@@ -1448,6 +1450,38 @@ def test_a_full_keep_prefers_linked_traces_and_their_profiles(tmp_path):
     assert status.get("/api/flamegraph", span=span)["total"] == 30_000_000
     assert status.get(f"/api/traces/{trace}")["spans"][0]["profile_id"] == span
     assert status.stop() == 0
+
+
+def test_after_a_kill_cpu_time_that_was_counted_counts_no_more(tmp_path):
+    """The journal brings back what samples name, for spans that come later."""
+    journal, start = tmp_path / "journal", time.time_ns()
+    status = Status(tmp_path, journal=journal)
+    (trace, passed), (_, late), (_, next_) = ids(1), ids(2), ids(3)
+    status.send(uploads.trace_request("shop", [(trace, passed, start, start + 1000, True)]))
+    push_cpu(status, "shop", start, {passed: 5, late: 3, None: 2})
+    harness.wait_for(lambda: status.get(f"/api/spans/{passed}")["decision"] == "linked", 30)
+    status.kill()
+    status = Status(tmp_path, journal=journal)
+    assert status.get("/api/cost")["routes"] == []
+    told = status.get(f"/api/spans/{passed}")
+    assert (told["decision"], told["samples"], told["fix"]) == ("unknown", 5, None)
+    assert told["text"] == ("Samples that came to another process before this one name this span: "
+                            "it may have passed there. It has not passed here.")
+    [service] = status.get("/api/services")["services"]
+    assert (service["samples"], service["cpu_ns"], service["has_profiles"]) == (0, 0, True)
+    status.send(uploads.trace_request("shop", [
+        (*ids(number), start, start + 1000, True) for number in (2, 3)]))
+    push_cpu(status, "shop", start + 2 * 10**9, {next_: 1})
+
+    def rows():
+        return {r["span_name"]: (r["cpu_ns"], r["spans"], r["linked"])
+                for r in status.get("/api/cost")["routes"]}
+    expected = {"GET /order": (40_000_000, 2, 2), "(no span)": (0, 0, 0)}
+    assert harness.wait_for(lambda: rows().items() <= expected.items() and
+                            "GET /order" in rows(), 30), rows()
+    assert metric(status, "spanlink_cpu_seconds") == pytest.approx(0.04)
+    assert status.get("/api/services")["services"][0]["samples"] == 4
+    assert status.stop() == 0, status.tail()
 
 
 class Reloaded(Status):

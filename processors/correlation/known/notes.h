@@ -9,9 +9,9 @@
 #include "processors/correlation/known/uploads.h"
 
 struct notes {
-    const struct upload *uploads; /* NULL: none */
-    uint64_t since;               /* wall; from then on no profile was missed */
-    uint64_t arrived;             /* wall; when the uploads arrived */
+    struct upload *uploads; /* NULL: none */
+    uint64_t since;         /* wall; from then on no profile was missed */
+    uint64_t arrived;       /* wall; when the uploads arrived */
 };
 
 /* Writes notes to out. False: no memory. */

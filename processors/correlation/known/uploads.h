@@ -33,6 +33,7 @@ struct upload {
     bool from_go;       /* pyroscope-go sent it */
     bool unsymbolized;  /* samples with ids do not count, since no frame of theirs has symbols */
     bool has_samples;   /* with or without ids */
+    bool recalled;      /* it came to an earlier process, or owner of its lane */
     struct window window;
     struct view type; /* of OTLP: its sample type */
     /* Wall; the middle of a pprof's window, and its start. 0: unknown, or its middle is not in the

@@ -1172,8 +1172,8 @@ START_TEST(samples_of_two_services_with_one_id_stay_apart)
             else
                 decide_of(&rig, service, 1, true, NOW);
         }
-        const struct known_seen one = {1, 1, 7, VIEW("shop"), VIEW("GET /"), {0}, false, 0};
-        const struct known_seen two = {1, 1, 7, VIEW("till"), VIEW("POST /"), {0}, false, 0};
+        const struct known_seen one = {1, 1, 7, VIEW("shop"), VIEW("GET /"), {0}, false, false, 0};
+        const struct known_seen two = {1, 1, 7, VIEW("till"), VIEW("POST /"), {0}, false, false, 0};
         known_seen(&rig.known, &one, NOW);
         known_seen(&rig.known, &two, NOW);
         ck_assert_uint_eq(known_find_of(&rig.known, 1, VIEW("shop"))->cpu_ns, 30);
@@ -1200,9 +1200,10 @@ START_TEST(samples_under_another_name_are_the_spans_unless_it_has_one)
         ck_assert_uint_eq(metered(&rig), 0);
         if (late) {
             decide_of(&rig, till(), 1, true, NOW);
-            known_seen(&rig.known,
-                       &(struct known_seen){1, 1, 1, VIEW("till"), VIEW("POST /"), {0}, false, 0},
-                       NOW);
+            known_seen(
+                &rig.known,
+                &(struct known_seen){1, 1, 1, VIEW("till"), VIEW("POST /"), {0}, false, false, 0},
+                NOW);
         }
         known_settle(&rig.known, NOW + 40 * NS_PER_S);
         ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, late ? 0 : 20);
@@ -1343,6 +1344,81 @@ START_TEST(samples_of_neither_time_name_their_span_and_cost_nothing)
 }
 END_TEST
 
+static void recalled(struct rig *rig, uint64_t id, uint64_t cpu_ns, uint64_t came)
+{
+    sampled_in(rig,
+               (struct watch_window){.kind = "process_cpu",
+                                     .start = came - NS_PER_S,
+                                     .end = came,
+                                     .arrived = came,
+                                     .recalled = true},
+               (struct watch_sample){.id = id, .samples = 1, .cpu_ns = cpu_ns});
+}
+
+static void replayed(struct rig *rig, uint64_t id, const char *name, uint64_t now)
+{
+    const struct known_seen seen = {.id = id,
+                                    .link = id,
+                                    .trace = id,
+                                    .service = VIEW("shop"),
+                                    .name = view_of(name),
+                                    .again = true};
+    known_seen(&rig->known, &seen, now);
+}
+
+/* As after a kill, with what the journal kept of the process before. */
+START_TEST(samples_of_an_earlier_process_count_when_their_span_passes_here)
+{
+    struct rig rig;
+    rig_init(&rig);
+    for (uint64_t id = 1; id <= 4; id++)
+        recalled(&rig, id, 100, NOW - 20 * NS_PER_S);
+    sampled(&rig, 4, 7, NOW); /* it runs on */
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->cpu_ns, 7);
+    ck_assert_uint_eq(rig.known.services[1]->cpu_ns, 7);
+    ck_assert_uint_eq(known_find(&rig.known, 4)->cpu_ns, 107);
+    decide(&rig, 2, true, NOW);
+    passed(&rig, 2, true, "GET /", NOW);
+    decide(&rig, 3, true, NOW);
+    replayed(&rig, 3, "GET /", NOW);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 200);
+    ck_assert_uint_eq(route(&rig, "GET /")->samples, 2);
+    uint64_t step = (NOW - 20 * NS_PER_S - 1) / KNOWN_SERIES_STEP; /* of their window */
+    ck_assert_uint_eq(known_route_step(route(&rig, "GET /"), step)->cpu_ns, 200);
+    ck_assert_uint_eq(route(&rig, "GET /")->metered_ns, 100); /* 3 was counted before */
+    decide(&rig, 4, true, NOW);
+    passed(&rig, 4, true, "GET /", NOW);
+    known_settle(&rig.known, NOW + 700 * NS_PER_S);
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->cpu_ns, 0);
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->metered_ns, 0);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 307);
+    ck_assert_uint_eq(route(&rig, "GET /")->metered_ns, 207);
+    ck_assert_uint_eq(rig.known.services[1]->cpu_ns, 307);
+    ck_assert_uint_eq(rig.known.services[1]->samples, 4);
+    rig_release(&rig);
+}
+END_TEST
+
+/* As where a partition of a log comes back. */
+START_TEST(samples_that_came_here_do_not_count_again_as_those_of_another_process)
+{
+    struct rig rig;
+    rig_init(&rig);
+    sampled(&rig, 1, 10, NOW);
+    decide(&rig, 1, true, NOW);
+    passed(&rig, 1, true, "GET /", NOW);
+    sampled(&rig, 2, 5, NOW);
+    recalled(&rig, 1, 10, NOW + 20 * NS_PER_S);
+    recalled(&rig, 2, 5, NOW + 20 * NS_PER_S);
+    ck_assert_uint_eq(known_find(&rig.known, 1)->cpu_ns, 10);
+    ck_assert_uint_eq(known_find(&rig.known, 2)->cpu_ns, 5);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 10);
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->cpu_ns, 5);
+    ck_assert_uint_eq(rig.known.services[1]->cpu_ns, 15);
+    rig_release(&rig);
+}
+END_TEST
+
 SUITE_MAIN(
     "status known", samples_are_joined_with_their_span_in_any_order,
     a_profile_id_is_a_link_unless_it_was_decided_otherwise,
@@ -1374,4 +1450,6 @@ SUITE_MAIN(
     where_the_spans_own_time_is_not_known_its_link_is_not_said_to_open_nothing,
     cpu_time_counts_whatever_confirms, a_span_counts_in_the_step_of_its_end_like_its_samples,
     samples_of_neither_time_name_their_span_and_cost_nothing,
-    each_window_says_whether_it_holds_samples)
+    each_window_says_whether_it_holds_samples,
+    samples_of_an_earlier_process_count_when_their_span_passes_here,
+    samples_that_came_here_do_not_count_again_as_those_of_another_process)

@@ -239,7 +239,7 @@ START_TEST(foreign_notes_and_notes_of_tomorrow_do_no_harm)
     processor_correlation.recall(rig.self, VIEW("\x12\xff not a note"));
     /* The wall clock was set back since. */
     struct span_figures ids[] = {{7, 1, false, 1}};
-    const struct upload upload = {
+    struct upload upload = {
         .service = VIEW("shop"),
         .has_samples = true,
         .window = {.kind = KIND_PROCESS_CPU, .end = RIG_START + 900 * S, .length = 10 * S},

@@ -1,0 +1,61 @@
+/* Uploads of profiles as they come. */
+#include "extensions/status/known_routes.h"
+
+/* Whether a window of a kind that does not confirm came before. */
+static bool known_repeats(struct known_service *service, uint64_t content)
+{
+    for (size_t i = 0; content && i < KNOWN_BESIDE; i++)
+        if (service->beside[i] == content)
+            return true;
+    service->beside[service->beside_count++ % KNOWN_BESIDE] = content;
+    return false;
+}
+
+bool known_is_copy(const struct known_service *service, const struct watch_window *window)
+{
+    for (size_t i = 0; window->upload && i < KNOWN_UPLOADS; i++)
+        if (service->uploads[i].upload == window->upload &&
+            service->uploads[i].source != window->source)
+            return true;
+    return false;
+}
+
+static void known_note_upload(struct known_service *service, const struct watch_window *window)
+{
+    size_t at = service->upload_count++ % KNOWN_UPLOADS;
+    service->uploads[at].upload = window->upload;
+    service->uploads[at].source = window->source;
+}
+
+void known_window_came(struct known *known, const struct watch_window *window)
+{
+    size_t at = known_service_of(known, &window->service, window->arrived);
+    struct known_service *service = known->services[at];
+    if (known_is_copy(service, window))
+        return;
+    known_note_upload(service, window);
+    service->has_profiles = true;
+    service->any_came = window->arrived;
+    service->any_end = window->end;
+    service->times_cpu |= window->times_cpu;
+    service->hold = window->hold ? window->hold : service->hold;
+    if (!service->first_came)
+        service->first_came = window->arrived;
+    if (window->beside) {
+        service->repeats = known_repeats(service, window->content);
+        return;
+    }
+    uint32_t serial = ++known->window_serial;
+    service->last_came = window->arrived;
+    if (!service->began || window->start < service->began)
+        service->began = window->start ? window->start : 1;
+    known->windows[serial % KNOWN_WINDOWS] = (struct known_window){
+        .serial = serial,
+        .nth = service->windows++,
+        .service = (uint16_t)at,
+        .kind = window->kind,
+        .start = window->start,
+        .end = window->end,
+        .arrived = window->arrived,
+    };
+}
