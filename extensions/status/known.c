@@ -490,10 +490,11 @@ static void known_add_sample(struct known *known, uint16_t service,
     span->cpu_ns += sum.cpu_ns;
     span->wall_ns += sum.wall_ns;
     span->times_cpu |= window->times_cpu || sample->cpu_ns;
-    if (window->untimed) {
-        known_note_untimed(span, window->kind);
-    } else if (window->beside) {
-        span->beside = true;
+    if (window->untimed || window->beside) {
+        if (window->untimed)
+            known_note_untimed(span, window->kind);
+        span->beside |= !window->untimed;
+        reason_recount(known, span);
     } else {
         known->services[service]->no_ids = 0;
         known_confirm(known, span);

@@ -14,7 +14,7 @@ enum {
     KNOWN_UNNAMED = 2 * KNOWN_SERVICES, /* ... and before them, of each service two */
     KNOWN_ROUTES = KNOWN_UNNAMED + KNOWN_NAMED,
     KNOWN_WINDOWS = 1024,
-    KNOWN_REASONS = 32,
+    KNOWN_REASONS = 40,
     KNOWN_BESIDE = 16,
     KNOWN_UPLOADS = 16,  /* of a service, the newest */
     KNOWN_HISTORY = 40,  /* steps of a service's history */
@@ -74,6 +74,7 @@ struct known_service {
     uint64_t samples, wall_samples; /* as a span's */
     uint64_t uses, last; /* decisions and profiles, with those of what gave way to it; the newest */
     uint64_t reasons[KNOWN_REASONS];
+    uint8_t beside_kinds; /* of the samples of the last span that was told to have such only */
     uint8_t no_ids; /* the reason of known->reasons that says so; 0: samples name spans, or may */
     uint8_t unmatched;    /* the reason that says that samples name no span that came; or 0 */
     uint64_t linked_at;   /* when the last link was decided, wall */

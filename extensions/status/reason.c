@@ -34,6 +34,24 @@ static const struct watch_reason profiles_refused = {
 /* A process that has nothing to do may upload nothing for a while. */
 #define SILENT_AT_LEAST (120 * NS_PER_S)
 
+/* What is said of a span that only samples name which do not confirm, whatever correlation said of
+ * it: only those of wall time in a service that measures CPU time, or of other kinds. */
+#define BESIDE_WALL "Only samples of wall time name it: the profiler did not catch it computing."
+#define BESIDE_KINDS                                                                               \
+    "Only samples of %s name it, and `confirm_by` of the correlation processor leaves these out."
+#define BESIDE_FIX                                                                                 \
+    "List their kind in `confirm_by` of the correlation processor, if such samples are to link "   \
+    "spans."
+static const struct watch_reason beside[][2] = {
+    {{"no_sample", BESIDE_KINDS, BESIDE_FIX}, {"no_sample", BESIDE_WALL, NULL}},
+    {{"hold_ran_out", BESIDE_KINDS, BESIDE_FIX}, {"hold_ran_out", BESIDE_WALL, NULL}},
+    {{"not_profiled", BESIDE_KINDS, BESIDE_FIX}, {"not_profiled", BESIDE_WALL, NULL}},
+    {{"no_ids", BESIDE_KINDS, BESIDE_FIX}, {"no_ids", BESIDE_WALL, NULL}},
+};
+
+/* Kinds of samples, as bits. */
+enum { NAMED_BY_CPU = 1, NAMED_BY_WALL = 2, NAMED_BY_UNTIMED = 4 }; /* times enum known_untimed */
+
 /* Of a linked span, which has no reason: it was counted as one whose link opens nothing. */
 enum { TOLD_APART = UINT8_MAX };
 
@@ -98,7 +116,36 @@ uint64_t reason_ended(const struct known_span *span)
                : span->decided - (uint64_t)(span->waited_ms * (int64_t)NS_PER_MS);
 }
 
-/* Of a span that no sample names. */
+/* Whether a reason has BESIDE_KINDS, and names the kinds. */
+static bool names_kinds(const struct watch_reason *reason)
+{
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        if (reason == &beside[i][0])
+            return true;
+    return false;
+}
+
+/* The kinds of the samples of a span that none confirms. */
+static uint8_t named_by(const struct known_span *span)
+{
+    unsigned kinds = (span->samples || span->cpu_ns ? NAMED_BY_CPU : 0) |
+                     (span->wall_samples || span->wall_ns ? NAMED_BY_WALL : 0);
+    return (uint8_t)(kinds + span->untimed * NAMED_BY_UNTIMED);
+}
+
+/* NULL: no sample names it, or what was decided is not for want of one. */
+static const struct watch_reason *beside_reason(const struct known *known,
+                                                const struct known_span *span,
+                                                const struct watch_reason *decided)
+{
+    bool wall = named_by(span) == NAMED_BY_WALL && known->services[span->service]->times_cpu;
+    for (size_t i = 0; (span->beside || span->untimed) && i < sizeof beside / sizeof *beside; i++)
+        if (is_word(decided, beside[i][wall].word))
+            return &beside[i][wall];
+    return NULL;
+}
+
+/* Of a span that no sample names which confirms it. */
 static const struct watch_reason *unnamed_reason(const struct known *known,
                                                  const struct known_span *span)
 {
@@ -110,8 +157,9 @@ static const struct watch_reason *unnamed_reason(const struct known *known,
     if (is_word(decided, "hold_ran_out") && !decided->fix && ended && service->last_came &&
         service->last_came < ended)
         return &stopped;
-    if (!is_word(decided, "no_sample") || span->beside || span->untimed)
-        return decided;
+    const struct watch_reason *aside = beside_reason(known, span, decided);
+    if (aside || !is_word(decided, "no_sample"))
+        return aside ? aside : decided;
     if (service->no_ids)
         return known->reasons[service->no_ids - 1];
     if (service->unmatched && span->decided > service->linked_at)
@@ -191,6 +239,8 @@ void reason_recount(struct known *known, struct known_span *span)
         step->reasons[to]++;
     }
     span->told = (uint8_t)to;
+    if (names_kinds(now))
+        service->beside_kinds = named_by(span);
     if (now == &names_differ)
         service->profiles_under = other_service(known, span);
     else if (known->reasons[from] == &names_differ && !service->reasons[from])
@@ -415,6 +465,35 @@ bool reason_passed(const struct known *known, const struct known_span *span,
     return true;
 }
 
+/* "wall time and memory". */
+static void name_kinds(unsigned kinds, char *out, size_t size)
+{
+    static const char *const untimed[] = {
+        [UNTIMED_MEMORY] = "memory", [UNTIMED_LOCKS] = "locks", [UNTIMED_OTHER] = "other kinds"};
+    const char *names[3];
+    size_t count = 0;
+    if (kinds & NAMED_BY_CPU)
+        names[count++] = "CPU time";
+    if (kinds & NAMED_BY_WALL)
+        names[count++] = "wall time";
+    if (kinds / NAMED_BY_UNTIMED)
+        names[count++] = untimed[kinds / NAMED_BY_UNTIMED];
+    *out = '\0';
+    for (size_t i = 0, at = 0; i < count && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%s",
+                               i == 0           ? ""
+                               : i + 1 == count ? " and "
+                                                : ", ",
+                               names[i]);
+}
+
+static void tell_kinds(unsigned kinds, char *out, size_t size)
+{
+    char names[64];
+    name_kinds(kinds, names, sizeof names);
+    snprintf(out, size, BESIDE_KINDS, names);
+}
+
 /* Of a reason that does not say what to do, or that the profiler has stopped. */
 static bool is_vain(const struct watch_reason *reason)
 {
@@ -430,7 +509,10 @@ void reason_of_service(const struct known *known, const struct known_service *se
     told->fix = reason->fix;
     if (reason == &profiles_refused)
         refusal = clocks_find(&known->clocks, service->name, service->last_came, 0);
-    if (refusal) {
+    if (names_kinds(reason)) {
+        tell_kinds(service->beside_kinds, told->text_buffer, sizeof told->text_buffer);
+        told->text = told->text_buffer;
+    } else if (refusal) {
         clocks_tell(refusal, told->text_buffer, sizeof told->text_buffer);
         told->text = told->text_buffer;
     } else if (reason == &before_first) {
@@ -445,57 +527,14 @@ void reason_of_service(const struct known *known, const struct known_service *se
     }
 }
 
-/* Which samples name a span, where none of them confirms: "wall time and memory". */
-static void name_kinds(const struct known_span *span, char *out, size_t size)
-{
-    static const char *const untimed[] = {
-        [UNTIMED_MEMORY] = "memory", [UNTIMED_LOCKS] = "locks", [UNTIMED_OTHER] = "other kinds"};
-    const char *names[3];
-    size_t count = 0;
-    if (span->samples || span->cpu_ns)
-        names[count++] = "CPU time";
-    if (span->wall_samples || span->wall_ns)
-        names[count++] = "wall time";
-    if (span->untimed)
-        names[count++] = untimed[span->untimed];
-    *out = '\0';
-    for (size_t i = 0, at = 0; i < count && at < size; i++)
-        at += (size_t)snprintf(out + at, size - at, "%s%s",
-                               i == 0           ? ""
-                               : i + 1 == count ? " and "
-                                                : ", ",
-                               names[i]);
-}
-
-/* Samples name it, but none of a kind that confirms. */
-static void tell_beside(const struct known *known, const struct known_span *span,
-                        struct told_reason *told)
-{
-    const char *const wall = "wall time";
-    char kinds[64];
-    name_kinds(span, kinds, sizeof kinds);
-    if (strcmp(kinds, wall) == 0 && known->services[span->service]->times_cpu) {
-        told->text = "Only samples of wall time name it: the profiler did not catch it computing.";
-        return;
-    }
-    snprintf(told->text_buffer, sizeof told->text_buffer,
-             "Only samples of %s name it, and `confirm_by` of the correlation processor leaves "
-             "these out.",
-             kinds);
-    told->text = told->text_buffer;
-    told->fix = "List their kind in `confirm_by` of the correlation processor, if such samples are "
-                "to link spans.";
-}
-
 bool reason_of(const struct known *known, const struct known_span *span, struct told_reason *told)
 {
     if (!has_reason(span))
         return false;
     const struct watch_reason *reason = known->reasons[span->told];
     reason_of_service(known, known->services[span->service], reason, told);
-    bool unnamed = missed_samples(reason) || strcmp(reason->word, "no_ids") == 0;
-    if (unnamed && (span->beside || span->untimed) && !span->first_window)
-        tell_beside(known, span, told);
+    if (names_kinds(reason))
+        tell_kinds(named_by(span), told->text_buffer, sizeof told->text_buffer);
     if (strcmp(reason->word, REASON_NAMES_DIFFER) == 0)
         tell_names(known, span, told);
     else if (reason == &before_first)

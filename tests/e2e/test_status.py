@@ -519,6 +519,26 @@ def test_a_reason_that_is_told_in_two_ways_is_counted_as_one(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+def test_a_service_has_the_reason_of_spans_that_other_kinds_name(tmp_path):
+    status, start = Status(tmp_path), time.time_ns()
+    spans = [ids(number) for number in range(1, 4)]
+    push_cpu(status, "shop", start, {ids(9)[1]: 1})
+    memory_of = uploads.Pprof([("alloc_space", "bytes")], ("space", "bytes", 524288))
+    for _, span in spans:
+        memory_of.sample([1000], span_id=span)
+    status.push_raw("shop", memory_of.encode(start - 10**9, 2 * 10**9), "memory")
+    status.send(uploads.trace_request("shop", [
+        (trace, span, start, start + 1000, True) for trace, span in spans]))
+    [service] = harness.wait_for(lambda: [each for each in status.get("/api/services")["services"]
+                                          if each["not_linked"] == 3], 30)
+    told = status.get(f"/api/spans/{spans[0][1]}")
+    assert told["text"].startswith("Only samples of memory name it, and `confirm_by`")
+    assert [(r["count"], r["text"], r["fix"]) for r in service["reasons"]] == [
+        (3, told["text"], told["fix"])]
+    assert "`confirm_by`" in told["fix"]
+    assert status.stop() == 0, status.tail()
+
+
 def test_pipelines_have_their_counters_and_the_configuration_no_secret(seen):
     told = seen.get("/api/pipelines")
     assert [p["name"] for p in told["pipelines"]] == ["traces", "profiles"]

@@ -1344,6 +1344,54 @@ START_TEST(samples_of_neither_time_name_their_span_and_cost_nothing)
 }
 END_TEST
 
+/* What /api/services says of the spans with a reason, now that all have the same. */
+static const char *told_of_service(const struct rig *rig, const char **fix)
+{
+    static char text[256];
+    const struct known_service *service = rig->known.services[1];
+    for (size_t i = 0; i < rig->known.reason_count; i++) {
+        const struct watch_reason *reason = rig->known.reasons[i];
+        *fix = reason->fix;
+        if (service->reasons[i])
+            return reason_text(&rig->known, service, reason, text, sizeof text);
+    }
+    return NULL;
+}
+
+START_TEST(a_service_has_the_reason_of_its_spans_that_other_kinds_name)
+{
+    static const struct watch_reason in_vain = {"hold_ran_out", "It waited.", NULL};
+    const struct watch_window window = {.kind = "memory", .arrived = NOW, .beside = true},
+                              late = {.kind = "memory", .arrived = NOW + NS_PER_S, .beside = true};
+    struct rig rig;
+    struct told_reason told = {0};
+    const char *fix;
+    for (int wall = 0; wall < 2; wall++) {
+        rig_init(&rig);
+        struct watch_window first = window, second = late;
+        first.untimed = second.untimed = !wall;
+        const uint64_t wall_ns = wall ? 7 : 0;
+        sampled(&rig, 9, 5, NOW);
+        sampled_in(&rig, first, (struct watch_sample){.id = 1, .wall_ns = wall_ns});
+        decide_for(&rig, 1, &in_vain, NOW);
+        decide_for(&rig, 2, &in_vain, NOW);
+        sampled_in(&rig, second, (struct watch_sample){.id = 2, .wall_ns = wall_ns});
+        ck_assert_uint_eq(counted(&rig, "shop", "hold_ran_out"), 2);
+        const char *text = told_of_service(&rig, &fix);
+        for (uint64_t id = 1; id <= 2; id++) {
+            ck_assert(reason_of(&rig.known, known_find(&rig.known, id), &told));
+            ck_assert_str_eq(told.word, "hold_ran_out");
+            ck_assert_str_eq(told.text, text);
+            ck_assert_ptr_eq(told.fix, fix);
+        }
+        ck_assert_ptr_nonnull(strstr(text, wall ? "Only samples of wall time name it: the"
+                                                : "Only samples of memory name it, and"));
+        ck_assert(wall ? fix == NULL : strstr(fix, "`confirm_by`") != NULL);
+        rig_release(&rig);
+    }
+}
+END_TEST
+
 static void recalled(struct rig *rig, uint64_t id, uint64_t cpu_ns, uint64_t came)
 {
     sampled_in(rig,
@@ -1451,5 +1499,6 @@ SUITE_MAIN(
     cpu_time_counts_whatever_confirms, a_span_counts_in_the_step_of_its_end_like_its_samples,
     samples_of_neither_time_name_their_span_and_cost_nothing,
     each_window_says_whether_it_holds_samples,
+    a_service_has_the_reason_of_its_spans_that_other_kinds_name,
     samples_of_an_earlier_process_count_when_their_span_passes_here,
     samples_that_came_here_do_not_count_again_as_those_of_another_process)
