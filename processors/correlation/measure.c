@@ -1,21 +1,5 @@
 /* Metrics; reading them takes no lock that batches need. */
-#include "processors/correlation/correlation.h"
-
-static const char *const reasons[REASON_COUNT] = {
-    [REASON_NO_SAMPLE] = "no_sample",
-    [REASON_HOLD_RAN_OUT] = "hold_ran_out",
-    [REASON_NO_PARENT] = "local_root_not_linked",
-    [REASON_NO_IDS] = "no_sample_names_a_span",
-    [REASON_UNMATCHED] = "ids_unmatched",
-    [REASON_NOT_PROFILED] = "not_profiled",
-    [REASON_FORMAT] = "profiles_unreadable",
-    [REASON_BEFORE_START] = "started_before",
-    [REASON_FORGOTTEN] = "samples_forgotten",
-    [REASON_HOLD_FULL] = "hold_full",
-    [REASON_CROWDED] = "too_many_services",
-    [REASON_SHUTDOWN] = "shutdown",
-    [REASON_NAMES_DIFFER] = "names_differ",
-};
+#include "processors/correlation/tell.h"
 
 enum { OLDEST, SPANS };
 
@@ -95,7 +79,7 @@ static void measure_counts(const uint64_t counts[TALLY_COUNTS], struct view serv
                         METRIC_LABELS(of, by,
                                       {"class", reason < REASON_NOT_PROFILED ? VIEW("not_linked")
                                                                              : VIEW("undecided")},
-                                      {"reason", view_of(reasons[reason])}));
+                                      {"reason", view_of(tell_word((enum judge_reason)reason))}));
     }
 }
 

@@ -99,6 +99,11 @@ static const struct watch_reason *reason_of(const struct context *context, enum 
     return &reasons[reason];
 }
 
+const char *tell_word(enum judge_reason reason)
+{
+    return reason == REASON_NO_IDS ? "no_ids" : reasons[reason].word;
+}
+
 /* A local time as wall time. */
 static uint64_t wall_of(struct judge_now now, uint64_t local)
 {

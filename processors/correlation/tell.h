@@ -23,6 +23,9 @@ static inline enum verdict tell_push(const struct correlation *self, struct batc
     return verdict;
 }
 
+/* The word of a reason, the same for watchers and metrics; static. */
+const char *tell_word(enum judge_reason reason);
+
 /* Call both only if watch_on, with the instance's lock held. */
 void tell_decision(const struct context *context, const struct candidate *candidate,
                    const struct decision *decision);

@@ -1119,7 +1119,7 @@ def test_a_child_that_its_sdk_marked_is_not_said_to_inherit_by_configuration(tmp
     told = harness.wait_for(lambda: (lambda t: t if t["reason"] == "inherited" else None)(
         status.get(f"/api/spans/{child}")), 30)
     assert (told["decision"], told["profile_id"]) == ("linked", root)
-    assert told["text"].startswith("It has the link of its nearest linked ancestor: the flame graph")
+    assert told["text"].startswith("It has the link of its nearest linked ancestor: ")
     assert status.stop() == 0, status.tail()
 
 
@@ -1594,6 +1594,20 @@ def test_a_reload_goes_on_counting_spans_and_counts_those_it_let_go(tmp_path):
     push_cpu(status, "shop", start + 10**9, {ids(4)[1]: 1})
     assert harness.wait_for(lambda: spans_by_reason(status) == {"linked": 2, "shutdown": 2},
                             20), spans_by_reason(status)
+    assert status.stop() == 0, status.tail()
+
+
+def test_reasons_have_the_same_words_in_the_metrics(tmp_path):
+    status, start = Status(tmp_path), time.time_ns()
+    answer = requests.post(
+        f"http://127.0.0.1:{status.ingest}/ingest", b"main;work 3\n", timeout=10,
+        params={"name": "shop.cpu", "from": str(start // 10**9 - 10), "until": str(start // 10**9)})
+    assert answer.status_code == 200, answer.text
+    status.send(uploads.trace_request("shop", [(*ids(1), start, start + 1000, True)]))
+    told = harness.wait_for(lambda: (lambda t: t if t["reason"] == "format" else None)(
+        status.get(f"/api/spans/{ids(1)[1]}")), 30)
+    assert told, status.tail()
+    assert spans_by_reason(status) == {told["reason"]: 1}
     assert status.stop() == 0, status.tail()
 
 
