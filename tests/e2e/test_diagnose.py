@@ -92,7 +92,7 @@ def test_the_clock_of_the_spans_is_behind(tmp_path):
     for said in (why, whole, status.get(f"/api/spans/{linked[0]}"), shop(status)["problem"]):
         assert said["fix"].startswith("Set the clock of the host of the span's SDK"), said
     assert why["reason"] == whole["reason"] == "before_start" and whole["count"] == 3
-    assert spans_by_reason(status) == {"started_before": 3}
+    assert spans_by_reason(status) == {"before_start": 3}
     assert any("shop: By their time, the profiles of its last spans are" in each
                for each in problems(status)), problems(status)
     assert status.stop() == 0, status.tail()

@@ -65,11 +65,12 @@ struct service {
     bool silent_said;      /* that was logged */
     unsigned noted;        /* children noted in note_second (recent.h) */
     uint32_t note_second;
+    uint64_t looks;    /* for samples of its spans elsewhere: 16 * second + number in that */
     unsigned version;  /* changes when what decisions are based on changes */
     unsigned building; /* segments being built, profiles being read: it cannot be forgotten */
     uint64_t advised[ADVICE_COUNT]; /* mono; when it was last logged; 0: never */
     const char *language;           /* telemetry.sdk.language, if known; static */
-    uint32_t tenant_size, size;     /* the name follows the tenant */
+    uint32_t tenant_size, size;     /* size: of the name, which follows the tenant */
     uint8_t text[];
 };
 

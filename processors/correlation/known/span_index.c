@@ -111,6 +111,13 @@ bool span_index_meet(struct span_index *index, uint64_t scope, uint64_t id, uint
     return true;
 }
 
+bool span_index_is_unmet(const struct span_index *index, uint64_t scope, uint64_t id,
+                         uint32_t second)
+{
+    const struct id_entry *entry = id_table_find(&index->table, span_index_key(id, scope), second);
+    return entry && !(entry->note & MET);
+}
+
 bool span_index_lost(const struct span_index *index, uint64_t scope, uint64_t id, uint32_t since)
 {
     return id_table_lost(&index->table, span_index_key(id, scope)) > since;

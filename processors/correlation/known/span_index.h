@@ -53,6 +53,10 @@ void span_index_prefetch(const struct span_index *index, uint64_t scope, uint64_
 /* Notes that the span of a known id arrived; true: for the first time. */
 bool span_index_meet(struct span_index *index, uint64_t scope, uint64_t id, uint32_t second);
 
+/* Whether an id has samples, and its span has not arrived. */
+bool span_index_is_unmet(const struct span_index *index, uint64_t scope, uint64_t id,
+                         uint32_t second);
+
 /* Whether samples with this id that arrived since a second may have been evicted. */
 bool span_index_lost(const struct span_index *index, uint64_t scope, uint64_t id, uint32_t since);
 

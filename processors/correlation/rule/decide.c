@@ -4,7 +4,7 @@
 #include "processors/correlation/tell.h"
 
 /* More than the depth of any call tree without a loop. */
-enum { MOST_ANCESTORS = 64, SILENT_WINDOWS = 3 };
+enum { MOST_ANCESTORS = 64, SILENT_WINDOWS = 3, MOST_LOOKED = 16, MOST_NAMESAKES = 16 };
 #define SILENT_AT_LEAST (60 * NS_PER_S)
 
 void context_open(struct context *context, struct correlation *self, struct service *service,
@@ -217,15 +217,44 @@ void decide_note_root(const struct context *context, uint64_t own, const struct 
     ancestry_note(&self->ancestry, own, what, edit->figures.id, context->second);
 }
 
+/* Whether another service has samples with a span's id, which came before it: if the span came
+ * first, waiting.c learns that. Looks at some spans a second, and at some services. */
+static void learn_from_samples_before(const struct context *context,
+                                      const struct candidate *candidate)
+{
+    struct correlation *self = context->self;
+    struct service *service = context->service, *each = self->services.orders[1].newest;
+    uint64_t id = candidate->named ? candidate->named : candidate->own;
+    uint64_t look = (uint64_t)context->second * MOST_LOOKED;
+    if (service->misnamed || service->looks >= look + MOST_LOOKED - 1)
+        return;
+    service->looks = service->looks < look ? look : service->looks + 1;
+    for (unsigned i = 0; each && i < MOST_NAMESAKES; each = each->older, i++) {
+        if (each == service || !view_eq(service_tenant(each), service_tenant(service)) ||
+            !span_index_is_unmet(&self->index, service_scope(each), id, context->second))
+            continue;
+        service->misnamed = true;
+        advise_names(self, each, service, context->now.mono);
+        return;
+    }
+}
+
 /* The decision that is counted and told. */
-static struct decision decision_counted(const struct service *service,
+static struct decision decision_counted(const struct context *context,
+                                        const struct candidate *candidate,
                                         const struct decision *decision)
 {
     struct decision counted = *decision;
-    if (counted.edit.action == ACTION_UNLINK && counted.reason == REASON_NO_SAMPLE && service &&
+    const struct service *service = context->service;
+    if (!service)
+        return counted;
+    if (counted.edit.action == ACTION_UNLINK && counted.reason == REASON_NO_SAMPLE &&
         service->match.differ)
         counted.reason = REASON_UNMATCHED;
-    if (counted.reason == REASON_NOT_PROFILED && service && service->misnamed)
+    if (counted.reason != REASON_NOT_PROFILED)
+        return counted;
+    learn_from_samples_before(context, candidate);
+    if (service->misnamed)
         counted.reason = REASON_NAMES_DIFFER;
     return counted;
 }
@@ -260,7 +289,7 @@ void decide_count(const struct context *context, const struct candidate *candida
     struct correlation *self = context->self;
     if (service)
         note_match(context, decision);
-    struct decision counted = decision_counted(service, decision);
+    struct decision counted = decision_counted(context, candidate, decision);
     if (decision->reason == REASON_HOLD_RAN_OUT && service && is_silent(context, candidate))
         advise_silent(self, service, context->now.mono);
     if (watch_on(self->env->watch))

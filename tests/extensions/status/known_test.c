@@ -1347,13 +1347,15 @@ END_TEST
 /* What /api/services says of the spans with a reason, now that all have the same. */
 static const char *told_of_service(const struct rig *rig, const char **fix)
 {
-    static char text[256];
+    static struct told_reason told;
     const struct known_service *service = rig->known.services[1];
     for (size_t i = 0; i < rig->known.reason_count; i++) {
         const struct watch_reason *reason = rig->known.reasons[i];
-        *fix = reason->fix;
-        if (service->reasons[i])
-            return reason_text(&rig->known, service, reason, text, sizeof text);
+        if (!service->reasons[i])
+            continue;
+        reason_of_service(&rig->known, service, reason, &told);
+        *fix = told.fix;
+        return told.text;
     }
     return NULL;
 }

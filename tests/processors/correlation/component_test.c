@@ -168,6 +168,25 @@ START_TEST(spans_whose_samples_have_another_name_are_told_apart)
 }
 END_TEST
 
+START_TEST(samples_that_came_before_spans_of_another_name_tell_it_too)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig_advance(&rig, 10 * S);
+    RIG_PROFILE(&rig, .service = "shop-service", .duration = 10 * S, .ids = {1, 2});
+    RIG_SPANS(&rig, {.service = "shop", .id = 1, .end = S}, {.service = "shop", .id = 3, .end = S},
+              {.service = "shop-service", .id = 2, .end = S},
+              {.service = "caller", .id = 2, .end = S});
+    rig_advance(&rig, 60 * S);
+    rig_collect(&rig);
+    ck_assert(rig_explains(&rig, "service shop: spans linked 0, not linked 0, "
+                                 "forwarded unchanged 2 (names differ 2)"));
+    ck_assert(rig_explains(&rig, "service caller: spans linked 0, not linked 0, "
+                                 "forwarded unchanged 1 (not profiled 1)"));
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(an_idle_instance_asks_for_no_tick)
 {
     struct rig rig;
@@ -194,5 +213,6 @@ END_TEST
 SUITE_MAIN("correlation", defaults_are_those_of_the_manual, confirm_by_is_auto_or_kinds,
            settings_that_cannot_work_are_refused, confirmed_links_need_both_signals,
            an_empty_remap_turns_it_off, it_tells_why_spans_have_no_flame_graph,
-           spans_whose_samples_have_another_name_are_told_apart, an_idle_instance_asks_for_no_tick,
-           close_is_legal_without_open)
+           spans_whose_samples_have_another_name_are_told_apart,
+           samples_that_came_before_spans_of_another_name_tell_it_too,
+           an_idle_instance_asks_for_no_tick, close_is_legal_without_open)
