@@ -154,12 +154,14 @@ static const struct watch_reason *unnamed_reason(const struct known *known,
     uint64_t ended = reason_ended(span);
     if (is_refused(known, span, decided))
         return &profiles_refused;
+    const struct watch_reason *aside = beside_reason(known, span, decided);
+    if (aside)
+        return aside;
     if (is_word(decided, "hold_ran_out") && !decided->fix && ended && service->last_came &&
         service->last_came < ended)
         return &stopped;
-    const struct watch_reason *aside = beside_reason(known, span, decided);
-    if (aside || !is_word(decided, "no_sample"))
-        return aside ? aside : decided;
+    if (!is_word(decided, "no_sample"))
+        return decided;
     if (service->no_ids)
         return known->reasons[service->no_ids - 1];
     if (service->unmatched && span->decided > service->linked_at)
@@ -497,7 +499,10 @@ static void tell_kinds(unsigned kinds, char *out, size_t size)
 /* Of a reason that does not say what to do, or that the profiler has stopped. */
 static bool is_vain(const struct watch_reason *reason)
 {
-    return is_word(reason, "hold_ran_out") && (!reason->fix || reason == &stopped);
+    bool wall = false;
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        wall |= reason == &beside[i][1];
+    return is_word(reason, "hold_ran_out") && (!reason->fix || reason == &stopped) && !wall;
 }
 
 void reason_of_service(const struct known *known, const struct known_service *service,

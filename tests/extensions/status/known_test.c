@@ -1344,30 +1344,13 @@ START_TEST(samples_of_neither_time_name_their_span_and_cost_nothing)
 }
 END_TEST
 
-/* What /api/services says of the spans with a reason, now that all have the same. */
-static const char *told_of_service(const struct rig *rig, const char **fix)
-{
-    static struct told_reason told;
-    const struct known_service *service = rig->known.services[1];
-    for (size_t i = 0; i < rig->known.reason_count; i++) {
-        const struct watch_reason *reason = rig->known.reasons[i];
-        if (!service->reasons[i])
-            continue;
-        reason_of_service(&rig->known, service, reason, &told);
-        *fix = told.fix;
-        return told.text;
-    }
-    return NULL;
-}
-
 START_TEST(a_service_has_the_reason_of_its_spans_that_other_kinds_name)
 {
     static const struct watch_reason in_vain = {"hold_ran_out", "It waited.", NULL};
     const struct watch_window window = {.kind = "memory", .arrived = NOW, .beside = true},
                               late = {.kind = "memory", .arrived = NOW + NS_PER_S, .beside = true};
     struct rig rig;
-    struct told_reason told = {0};
-    const char *fix;
+    struct told_reason told = {0}, whole;
     for (int wall = 0; wall < 2; wall++) {
         rig_init(&rig);
         struct watch_window first = window, second = late;
@@ -1379,16 +1362,16 @@ START_TEST(a_service_has_the_reason_of_its_spans_that_other_kinds_name)
         decide_for(&rig, 2, &in_vain, NOW);
         sampled_in(&rig, second, (struct watch_sample){.id = 2, .wall_ns = wall_ns});
         ck_assert_uint_eq(counted(&rig, "shop", "hold_ran_out"), 2);
-        const char *text = told_of_service(&rig, &fix);
+        told_of_service(&rig, "hold_ran_out", &whole);
         for (uint64_t id = 1; id <= 2; id++) {
             ck_assert(reason_of(&rig.known, known_find(&rig.known, id), &told));
             ck_assert_str_eq(told.word, "hold_ran_out");
-            ck_assert_str_eq(told.text, text);
-            ck_assert_ptr_eq(told.fix, fix);
+            ck_assert_str_eq(told.text, whole.text);
+            ck_assert_ptr_eq(told.fix, whole.fix);
         }
-        ck_assert_ptr_nonnull(strstr(text, wall ? "Only samples of wall time name it: the"
-                                                : "Only samples of memory name it, and"));
-        ck_assert(wall ? fix == NULL : strstr(fix, "`confirm_by`") != NULL);
+        ck_assert_ptr_nonnull(strstr(whole.text, wall ? "Only samples of wall time name it: the"
+                                                      : "Only samples of memory name it, and"));
+        ck_assert(wall ? !whole.fix : strstr(whole.fix, "`confirm_by`") != NULL);
         rig_release(&rig);
     }
 }
