@@ -2,9 +2,11 @@
 // The page over traffic that was made up: nothing at all, 10,000 traces, 50,000 stacks, hostile
 // names, spans without an end of their parents, and a restart.
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
+import path from "node:path";
 import { close, fits, launch, open, violations } from "./support/browser.mjs";
-import { Spanlink, until } from "./support/spanlink.mjs";
+import { ROOT, Spanlink, until } from "./support/spanlink.mjs";
 import { id, MS, now, NS, sendLinked, sendProfile, sendRoots, sendSpans,
   span } from "./support/traffic.mjs";
 
@@ -32,6 +34,18 @@ describe("an empty process", () => {
       await close(page);
     });
   }
+
+  test("the page is embedded without a change but for comments and spaces", async () => {
+    const folder = path.join(ROOT, "extensions/status/page");
+    const code = (text) => text.replace(/^\t*(\/\*([^*]|\*[^/])*\*\/|\/\/.*)/gm, "");
+    const texts = (text) => text.match(/"([^"\\\n]|\\.)*"|`[^\n]*`/g);
+    for (const file of readdirSync(folder).filter((name) => /\.(js|css)$/.test(name))) {
+      const written = code(readFileSync(path.join(folder, file), "utf8"));
+      const served = await (await fetch(`${spanlink.url}/${file}`)).text();
+      assert.equal(served.replace(/\s/g, ""), written.replace(/\s/g, ""), file);
+      if (file.endsWith(".js")) assert.deepEqual(texts(served), texts(written), file);
+    }
+  });
 
   test("wrong addresses are answered with sentences", async () => {
     const page = await open(browser, `${spanlink.url}/#/trace/xyz`);
