@@ -74,7 +74,9 @@ describe("an empty process", () => {
       `ApplicationName: "…", ServerAddress: "${spanlink.pyroscope}"`,
       `appName: "…", serverAddress: "${spanlink.pyroscope}"`, "PyroscopeSpanProcessor()",
       "Pyroscope.start(); Pyroscope.wrapWithLabels({span_id: ",
-      `PYROSCOPE_SERVER_ADDRESS=${spanlink.pyroscope}`]) await setting.getByText(text).waitFor();
+      "otelpyroscope.NewTracerProvider(tp)", "-Dotel.javaagent.extensions=pyroscope-otel.jar",
+      "tracing.AddProcessor(new PyroscopeSpanProcessor())",
+      `PYROSCOPE_SERVER_ADDRESS=${spanlink.pyroscope} java`]) await setting.getByText(text).waitFor();
     assert.deepEqual(await violations(page), []);
     await close(page);
   });
