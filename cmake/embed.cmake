@@ -4,8 +4,9 @@
 # The order is that of the names and nothing else goes in, so that equal files make equal bytes.
 # Lines lose their indentation by tabs, and comments that begin a line go: a sixth of the page. So do
 # spaces and ends of lines beside a sign in CSS and JavaScript, where nothing depends on them: in
-# JavaScript outside of "texts", and not in a line with a `template`. A regular expression writes a
-# space as \s. tests/browser/made.test.mjs compares what is left with the files.
+# JavaScript outside of "texts" and `templates`, and not in a line with several of the latter. A
+# regular expression writes a space as \s. tests/browser/made.test.mjs compares what is left with
+# the files.
 # Control characters stand for the signs that mean something in a list of CMake.
 string(ASCII 1 semicolon)
 string(ASCII 2 bracket_open)
@@ -22,23 +23,26 @@ function(tighten text out)
   set(all "")
   foreach(line IN LISTS lines)
     set(short "")
-    string(REGEX MATCHALL "\"[^\"]*\"|[^\"]+" parts "${line}")
+    string(REGEX MATCHALL "\"[^\"]*\"|`[^`]*`|[^\"`]+" parts "${line}")
     string(REPLACE ";" "" whole "${parts}")
     if(line MATCHES "^//")
       continue()
     elseif(line MATCHES "[^:\"]//")
       message(FATAL_ERROR "a comment needs a line of its own: ${line}")
-    elseif(line MATCHES "`" OR line MATCHES "${backslash}\"" OR NOT whole STREQUAL line)
-      # The last two: a quote that is escaped, and an odd one, as in a regular expression.
+    elseif(line MATCHES "`[^`]*`[^`]*`" OR line MATCHES "${backslash}\"" OR NOT whole STREQUAL line)
+      # Templates, one of which may be in another, a quote that is escaped, and an odd one, as in a
+      # regular expression.
       set(parts "")
       set(short "${line}")
     endif()
     foreach(part IN LISTS parts)
-      if(NOT part MATCHES "^\"")
-        string(REGEX REPLACE "([{(,:?]) " "\\1" part "${part}")
-        string(REGEX REPLACE " ([{}():?])" "\\1" part "${part}")
-        string(REGEX REPLACE "([})]) (else|catch|finally|from|of) ?" "\\1\\2 " part "${part}")
+      if(NOT part MATCHES "^[\"`]")
+        string(REGEX REPLACE "([,:?(){}${semicolon}${bracket_open}${bracket_close}]) " "\\1" part
+          "${part}")
+        string(REGEX REPLACE " ([:?(){}${bracket_open}${bracket_close}])" "\\1" part "${part}")
+        # Without the space, two signs beside each other would be one.
         string(REGEX REPLACE "([^+]) \\+ ([^+])" "\\1+\\2" part "${part}")
+        string(REGEX REPLACE "([^-]) - ([^-])" "\\1-\\2" part "${part}")
       endif()
       string(APPEND short "${part}")
     endforeach()
