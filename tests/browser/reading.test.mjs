@@ -123,8 +123,8 @@ test("a failed request is marked in the list", async () => {
   const roots = [[2, "GET /bad"], [1, "GET /good"]].map(([code, name]) => span({ trace: id(32), name,
     start: end - MS, end, status: { code } }));
   await sendSpans(spanlink, "shop", roots);
-  const page = await open(browser, spanlink.url);
-  const marked = (name) => page.getByRole("link", { name }).locator(".failed");
+  const page = await open(browser, spanlink.url, { viewport: { width: 360, height: 700 } });
+  const marked = (name) => page.getByRole("row", { name }).locator(".failed");
   await marked("shop GET /bad").waitFor();
   assert.equal(await marked("shop GET /good").count(), 0);
   assert.deepEqual(await violations(page), []);

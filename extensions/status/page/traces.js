@@ -315,9 +315,9 @@ export class View {
 					title: !row.root_seen ? "Its local root, the first span of the trace in this process, " +
 						"has not arrived." : row.root_has_parent ? "The trace begins in a span that waits, is sent "
 						+ "elsewhere, or is not kept any more." : `${row.service} ${row.name}` },
-					who(row.service, row.name), row.failed && h("span.badge.bad.failed"),
-					beginning && muted(beginning),
+					who(row.service, row.name), beginning && muted(beginning),
 					row.waiting_spans > 0 && muted(`, ${count(row.waiting_spans)} more wait${row.waiting_spans === 1 ? "s" : ""}`)),
+				row.failed && h("span.badge.bad.failed"),
 				h("time.muted", { dataset: { at: row.start_unix_nano }, text: age(row.start_unix_nano),
 					title: at(row.start_unix_nano) })),
 			startless(row) ? cell("Duration", "–", "") : cell("Duration", duration(row.duration_ns),
