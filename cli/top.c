@@ -23,12 +23,14 @@ struct taken {
     struct top_look look;
 };
 
-/* NULL: the reason was written to stderr. */
+/* NULL: client->error says why. */
 static struct taken *take(struct top_client *client)
 {
     struct taken *taken = calloc(1, sizeof *taken);
-    if (!taken)
+    if (!taken) {
+        snprintf(client->error, sizeof client->error, "there is not enough memory");
         return NULL;
+    }
     arena_init(&taken->arena, ARENA_MAX);
     struct top_look *look = &taken->look;
     if ((look->pipelines = top_client_ask(client, "/api/pipelines", "components", &taken->arena)) &&
@@ -62,10 +64,13 @@ static struct top_screen screen_of(bool terminal)
     return screen;
 }
 
-static void draw(const struct taken *now, const struct taken *before, bool terminal)
+/* missed: why there was no answer since now; NULL: there was. */
+static void draw(const struct taken *now, const struct taken *before, bool terminal,
+                 const char *missed)
 {
     static const struct top_look nothing;
     struct top_screen screen = screen_of(terminal);
+    screen.missed = missed;
     struct bytes out;
     bytes_init(&out, 1 << 20, NULL);
     top_draw(&now->look, before ? &before->look : &nothing, &screen, &out);
@@ -92,18 +97,39 @@ static bool wait_for_key(void)
     return (n >= 0 || errno == EINTR) && key != 'q' && key != 'Q' && key != 3;
 }
 
+/* Whether another process answers than before: nothing adds up over both. */
+static bool has_restarted(const struct taken *before, const struct taken *now)
+{
+    return top_value_get(now->look.pipelines, "uptime_ns")->number <
+           top_value_get(before->look.pipelines, "uptime_ns")->number;
+}
+
+/* Once there was an answer, waits for the next as long as it takes. */
 static bool watch_on(struct top_client *client)
 {
-    struct taken *before = NULL, *now = NULL;
-    while ((now = take(client))) {
-        draw(now, before, true);
-        taken_free(before);
-        before = now;
+    struct taken *before = NULL, *now = take(client);
+    bool good = now;
+    if (!good)
+        fprintf(stderr, "spanlink: top: %s\n", client->error);
+    for (bool missed = false; good;) {
+        draw(now, before, true, missed ? client->error : NULL);
         if (!wait_for_key())
             break;
+        struct taken *next = take(client);
+        missed = !next;
+        if (missed)
+            continue;
+        taken_free(before);
+        before = now;
+        now = next;
+        if (has_restarted(before, now)) {
+            taken_free(before);
+            before = NULL;
+        }
     }
     taken_free(before);
-    return now != NULL;
+    taken_free(now);
+    return good;
 }
 
 /* Keys come at once and unseen; Ctrl-C comes as one, so that the terminal is put right. */
@@ -127,7 +153,9 @@ static bool once(struct top_client *client)
 {
     struct taken *taken = take(client);
     if (taken)
-        draw(taken, NULL, false);
+        draw(taken, NULL, false, NULL);
+    else
+        fprintf(stderr, "spanlink: top: %s\n", client->error);
     taken_free(taken);
     return taken;
 }

@@ -143,28 +143,28 @@ static const char *denied(const struct access_flags *access)
                  "SPANLINK_PASSWORD), or --token-file (or SPANLINK_TOKEN)";
 }
 
-static void explain_failure(const struct http_reply *reply)
+static void explain_failure(struct top_client *client, const struct http_reply *reply)
 {
     /* GnuTLS reports an unknown CA as a failed handshake. */
     bool untrusted = reply->failure == HTTP_FAILURE_CERTIFICATE ||
                      (reply->failure == HTTP_FAILURE_TLS && strstr(reply->error, "certificate"));
     const char *hint =
         untrusted ? "; name its CA with --ca-file, or skip the check with --insecure" : "";
-    fprintf(stderr, "spanlink: top: %s%s\n", reply->error, hint);
+    snprintf(client->error, sizeof client->error, "%s%s", reply->error, hint);
 }
 
-static void explain_status(const struct http_reply *reply, const char *url,
-                           const struct access_flags *access, struct arena *arena)
+static void explain_status(struct top_client *client, const struct http_reply *reply,
+                           const char *url, struct arena *arena)
 {
     const struct top_value *body = top_value_read(bytes_view(&reply->body), arena);
     const char *sentence = top_value_get(body, "error")->text;
     if (reply->status == 400 && !body)
         sentence = "expected the status extension there; where it has TLS, name its CA with "
                    "--ca-file, or give an https:// URL";
-    fprintf(stderr, "spanlink: top: %s: HTTP %ld: %s\n", url, reply->status,
-            reply->status == 401 ? denied(access)
-            : *sentence          ? sentence
-                                 : "expected the status extension there");
+    snprintf(client->error, sizeof client->error, "%s: HTTP %ld: %s", url, reply->status,
+             reply->status == 401 ? denied(&client->flags->access)
+             : *sentence          ? sentence
+                                  : "expected the status extension there");
 }
 
 static bool has_member(const struct top_value *value, const char *key)
@@ -173,12 +173,6 @@ static bool has_member(const struct top_value *value, const char *key)
     while (each && !(each->key && strcmp(each->key, key) == 0))
         each = each->next;
     return each;
-}
-
-static const struct top_value *complain_of_other(const char *url)
-{
-    fprintf(stderr, "spanlink: top: %s: this is no status page of spanlink\n", url);
-    return NULL;
 }
 
 const struct top_value *top_client_ask(struct top_client *client, const char *path, const char *key,
@@ -191,11 +185,14 @@ const struct top_value *top_client_ask(struct top_client *client, const char *pa
     snprintf(url, sizeof url, "%s%s", client->target.url, path);
     http_client_get(client->http, url, &header, header.value ? 1 : 0, &reply);
     if (reply.status == 0)
-        explain_failure(&reply);
+        explain_failure(client, &reply);
     else if (reply.status != 200)
-        explain_status(&reply, url, &client->flags->access, arena);
-    else if (!has_member(value = top_value_read(bytes_view(&reply.body), arena), key))
-        value = complain_of_other(url);
+        explain_status(client, &reply, url, arena);
+    else if (!has_member(value = top_value_read(bytes_view(&reply.body), arena), key)) {
+        value = NULL;
+        snprintf(client->error, sizeof client->error, "%s: this is no status page of spanlink",
+                 url);
+    }
     http_reply_release(&reply);
     return value;
 }

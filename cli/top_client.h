@@ -12,6 +12,7 @@ struct top_client {
     const struct flags *flags;
     struct target target;
     struct bytes authorization; /* the header's value, with a NUL; empty: none is sent */
+    char error[1024];           /* why top_client_ask failed: a sentence */
 };
 
 /* Reads the files of the flags and the environment (SPANLINK_PASSWORD, SPANLINK_TOKEN). False: the
@@ -19,8 +20,8 @@ struct top_client {
 bool top_client_open(struct top_client *client, const struct flags *flags);
 void top_client_close(struct top_client *client);
 
-/* Returns the JSON object of a GET, which has that key and lives in the arena. NULL: the reason was
- * written to stderr. */
+/* Returns the JSON object of a GET, which has that key and lives in the arena. NULL: client->error
+ * says why. */
 const struct top_value *top_client_ask(struct top_client *client, const char *path, const char *key,
                                        struct arena *arena);
 

@@ -19,7 +19,8 @@ struct drawing {
     const struct top_look *now, *before;
     const struct top_screen *screen;
     struct bytes *out;
-    unsigned left; /* rows */
+    unsigned left;    /* rows */
+    unsigned omitted; /* lines for which there was no room */
 };
 
 static const double mib = 1 << 20, second = 1e9;
@@ -43,15 +44,21 @@ static void put_line(struct drawing *drawing, bool heading, const char *format, 
 {
     char line[LINE_SIZE];
     va_list arguments;
-    if (drawing->left == 0)
+    if (drawing->left == 0) {
+        drawing->omitted++;
         return;
+    }
     drawing->left--;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     bool bold = heading && drawing->screen->styled;
-    bytes_printf(drawing->out, "%s%.*s%s\n", bold ? "\033[1m" : "",
-                 (int)fitting(line, drawing->screen->columns), line, bold ? "\033[0m" : "");
+    size_t size = fitting(line, drawing->screen->columns);
+    bool cut = line[size];
+    if (cut)
+        size = fitting(line, drawing->screen->columns - 1);
+    bytes_printf(drawing->out, "%s%.*s%s%s\n", bold ? "\033[1m" : "", (int)size, line,
+                 cut ? "…" : "", bold ? "\033[0m" : "");
 }
 
 /* Bytes of the line that a text begins with: up to the last space before the edge, or all of it. */
@@ -65,19 +72,13 @@ static size_t folded(const char *text, unsigned columns)
     return at > size / 2 ? at : size;
 }
 
-static void put_problem(struct drawing *drawing, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* A problem is never cut: on a screen its line is folded, else it is as long as it is. */
-static void put_problem(struct drawing *drawing, const char *format, ...)
+/* Without cutting it: on a screen the line is folded, else it is as long as it is. */
+static void put_folded(struct drawing *drawing, bool is_bold, const char *text)
 {
-    char text[PROBLEM_SIZE], *at = text;
+    const char *at = text;
     unsigned columns = drawing->screen->rows ? drawing->screen->columns : PROBLEM_SIZE;
-    const char *bold = drawing->screen->styled ? "\033[1m" : "", *plain = *bold ? "\033[0m" : "";
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+    bool styled = is_bold && drawing->screen->styled;
+    const char *bold = styled ? "\033[1m" : "", *plain = styled ? "\033[0m" : "";
     for (const char *indent = ""; *at && drawing->left > 0; indent = "  ") {
         unsigned taken = (unsigned)strlen(indent);
         size_t size = folded(at, columns > taken + 1 ? columns - taken : 1);
@@ -86,6 +87,20 @@ static void put_problem(struct drawing *drawing, const char *format, ...)
         at += size;
         at += *at == ' ';
     }
+    drawing->omitted += *at != '\0';
+}
+
+static void put_problem(struct drawing *drawing, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void put_problem(struct drawing *drawing, const char *format, ...)
+{
+    char text[PROBLEM_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    put_folded(drawing, true, text);
 }
 
 /* A name in a column of its own width. */
@@ -128,14 +143,15 @@ static void put_process(struct drawing *drawing)
     put_line(drawing, true, "spanlink %s  up %.0f s  cpu %.2f s  rss %.1f MiB",
              top_value_get(now, "version")->text, number_of(now, "uptime_ns") / second,
              number_of(now, "cpu_ns") / second, number_of(now, "rss_bytes") / mib);
-    put_line(
-        drawing, false,
-        "budget %.1f MiB and %.1f beyond, refuses at %.1f of %.1f MiB  hold %.0f spans, %.1f of "
-        "%.1f MiB, oldest %.1f s",
-        number_of(budget, "used_bytes") / mib, number_of(budget, "beyond_bytes") / mib,
-        number_of(budget, "threshold_bytes") / mib, number_of(budget, "limit_bytes") / mib,
-        number_of(hold, "spans"), number_of(hold, "bytes") / mib,
-        number_of(hold, "limit_bytes") / mib, number_of(hold, "oldest_ns") / second);
+    char text[LINE_SIZE];
+    snprintf(text, sizeof text, "memory budget: %.1f of %.1f MiB in use, refuses above %.1f",
+             (number_of(budget, "used_bytes") + number_of(budget, "beyond_bytes")) / mib,
+             number_of(budget, "limit_bytes") / mib, number_of(budget, "threshold_bytes") / mib);
+    put_folded(drawing, false, text);
+    snprintf(text, sizeof text, "waiting for samples: %.0f spans, %.1f of %.1f MiB, oldest %.1f s",
+             number_of(hold, "spans"), number_of(hold, "bytes") / mib,
+             number_of(hold, "limit_bytes") / mib, number_of(hold, "oldest_ns") / second);
+    put_folded(drawing, false, text);
     const struct top_value *journal = top_value_get(now, "journal");
     if (journal->first)
         put_line(drawing, false, "journal %.1f of %.1f MiB, %.0f requests, %.0f to be replayed",
@@ -208,6 +224,9 @@ static void put_problems(struct drawing *drawing)
     const struct top_value *each = top_value_get(now, "components")->first;
     const char *trouble = top_value_get(now, "trouble")->text;
     char at[16];
+    if (drawing->screen->missed)
+        put_problem(drawing, "! this is the last answer; it waits for the next: %s",
+                    drawing->screen->missed);
     if (*trouble)
         put_problem(drawing, "! %s", trouble);
     for (; each; each = each->next)
@@ -243,16 +262,23 @@ static void put_pipelines(struct drawing *drawing)
     }
 }
 
-/* The sum over all signals of the counters of these names. */
-static double sum_of(const struct top_value *component, const char *const names[], size_t count)
+/* What components count; the last is that of one that has counted nothing. */
+static const struct {
+    const char *key, *word;
+} items[] = {{"spans", "spans"},
+             {"profile_samples", "samples"},
+             {"metric_points", "points"},
+             {"log_records", "records"},
+             {NULL, "-"}};
+
+/* The sum of the counters of these names, of an item. */
+static double sum_of(const struct top_value *component, const char *const names[], size_t count,
+                     const char *item)
 {
     const struct top_value *counters = top_value_get(component, "counters");
     double sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct top_value *counter = top_value_get(counters, names[i]);
-        for (const struct top_value *each = counter->first; each; each = each->next)
-            sum += each->number;
-    }
+    for (size_t i = 0; item && i < count; i++)
+        sum += number_of(top_value_get(counters, names[i]), item);
     return sum;
 }
 
@@ -267,33 +293,62 @@ static const struct top_value *same_component(const struct top_value *look,
     return each;
 }
 
-static void put_component(struct drawing *drawing, const struct top_value *component)
+/* A line of a component: what it counted of an item. */
+static void put_item(struct drawing *drawing, const struct top_value *component, size_t item,
+                     const char *begin, const char *length, double refused)
 {
     static const char *const in[] = {"accepted", "incoming"}, *const out[] = {"outgoing", "sent"};
     static const char *const lost[] = {"dropped"};
     const struct top_value *look = drawing->before->pipelines;
     const struct top_value *before = look ? same_component(look, component) : NULL;
+    const char *key = items[item].key;
+    double now_ns = number_of(drawing->now->pipelines, "uptime_ns");
+    double time = look ? (now_ns - number_of(look, "uptime_ns")) / second : 1;
+    if (time <= 0)
+        time = 1;
+    put_line(drawing, false, "%s %-7s %8.0f %8.0f %9s %7.0f %7.0f", begin, items[item].word,
+             (sum_of(component, in, 2, key) - (before ? sum_of(before, in, 2, key) : 0)) / time,
+             (sum_of(component, out, 2, key) - (before ? sum_of(before, out, 2, key) : 0)) / time,
+             length, refused, sum_of(component, lost, 1, key));
+}
+
+/* As wide as the other columns leave room for. */
+static unsigned component_width(const struct drawing *drawing)
+{
+    const unsigned others = 62, least = 12, most = NAME_WIDTH - 2;
+    unsigned columns = drawing->screen->columns;
+    unsigned width = columns > others + least ? columns - others : least;
+    return width < most ? width : most;
+}
+
+/* A line for each item that it counted; what is not of items is in the first. */
+static void put_component(struct drawing *drawing, const struct top_value *component)
+{
+    static const char *const all[] = {"accepted", "incoming", "outgoing", "sent", "dropped"};
+    const size_t none = sizeof items / sizeof *items - 1;
     const struct top_value *queue = top_value_get(component, "queue");
-    double time =
-        look ? (number_of(drawing->now->pipelines, "uptime_ns") - number_of(look, "uptime_ns")) /
-                   second
-             : 1;
     const struct top_value *refusal = top_value_get(component, "refusals")->first;
     double refused = 0;
-    char name[LINE_SIZE], text[64] = "", length[32] = "-";
-    snprintf(text, sizeof text, "%s", top_value_get(component, "kind")->text);
+    bool first = true;
+    unsigned width = component_width(drawing);
+    char name[LINE_SIZE], begin[LINE_SIZE + 16], length[32] = "-";
     if (queue->first)
         snprintf(length, sizeof length, "%.0f/%.0f", number_of(queue, "size"),
                  number_of(queue, "capacity"));
     for (; refusal; refusal = refusal->next)
         refused += number_of(refusal, "count");
-    if (time <= 0)
-        time = 1;
-    put_line(drawing, false, "%s %-9s %8.0f %8.0f %9s %8.0f %7.0f",
-             padded(top_value_get(component, "id")->text, NAME_WIDTH - 2, name), text,
-             (sum_of(component, in, 2) - (before ? sum_of(before, in, 2) : 0)) / time,
-             (sum_of(component, out, 2) - (before ? sum_of(before, out, 2) : 0)) / time, length,
-             refused, sum_of(component, lost, 1));
+    snprintf(begin, sizeof begin, "%s %-9.9s",
+             padded(top_value_get(component, "id")->text, width, name),
+             top_value_get(component, "kind")->text);
+    for (size_t item = 0; item <= none; item++) {
+        if (item < none ? sum_of(component, all, 5, items[item].key) == 0 : !first)
+            continue;
+        put_item(drawing, component, item, begin, length, refused);
+        snprintf(begin, sizeof begin, "%*s", (int)width + 10, "");
+        snprintf(length, sizeof length, " ");
+        refused = 0;
+        first = false;
+    }
 }
 
 static void put_components(struct drawing *drawing)
@@ -304,8 +359,8 @@ static void put_components(struct drawing *drawing)
     snprintf(in, sizeof in, "IN%s", unit);
     snprintf(out, sizeof out, "OUT%s", unit);
     put_line(drawing, false, " ");
-    put_line(drawing, true, "%-*s %-9s %8s %8s %9s %8s %7s", NAME_WIDTH - 2, "COMPONENT", "KIND",
-             in, out, "QUEUE", "REFUSED", "LOST");
+    put_line(drawing, true, "%-*s %-9s %-7s %8s %8s %9s %7s %7s", (int)component_width(drawing),
+             "COMPONENT", "KIND", "OF", in, out, "QUEUE", "REFUSED", "LOST");
     for (const struct top_value *each = list->first; each; each = each->next)
         if (strcmp(top_value_get(each, "kind")->text, "extension") != 0)
             put_component(drawing, each);
@@ -414,7 +469,9 @@ static void put_cost(struct drawing *drawing)
 void top_draw(const struct top_look *now, const struct top_look *before,
               const struct top_screen *screen, struct bytes *out)
 {
-    struct drawing drawing = {now, before, screen, out, screen->rows ? screen->rows : 100000};
+    const bool has_foot = screen->rows > 1;
+    struct drawing drawing = {now, before, screen, out, screen->rows ? screen->rows : 100000, 0};
+    drawing.left -= has_foot;
     put_process(&drawing);
     put_problems(&drawing);
     put_pipelines(&drawing);
@@ -422,4 +479,9 @@ void top_draw(const struct top_look *now, const struct top_look *before,
     unsigned rest = drawing.left / 2;
     put_links(&drawing, rest > SECTION_LEAST ? rest - 2 : 1);
     put_cost(&drawing);
+    drawing.left += has_foot;
+    if (has_foot && drawing.omitted > 0)
+        put_line(&drawing, false, "q ends it; no room for %u more lines", drawing.omitted);
+    else if (has_foot)
+        put_line(&drawing, false, "q ends it");
 }

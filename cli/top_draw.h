@@ -13,10 +13,12 @@ struct top_look {
 struct top_screen {
     unsigned columns, rows; /* rows 0: as many as there are */
     bool styled;            /* headings are bold */
+    const char *missed;     /* why the process did not answer since; NULL: it did */
 };
 
-/* Writes whole lines, each cut to the screen; problems are folded. before: an earlier look, for
- * rates; its members are NULL where there was none, and totals are shown. */
+/* Writes whole lines, each cut to the screen, which a "…" shows; problems are folded. The last line
+ * of a screen names the key that ends it, and how many lines have no room. before: an earlier look,
+ * for rates; its members are NULL where there was none, and totals are shown. */
 void top_draw(const struct top_look *now, const struct top_look *before,
               const struct top_screen *screen, struct bytes *out);
 

@@ -3,8 +3,59 @@
 #   cmake -DFOLDER=... -DOUT=... -P embed.cmake
 # The order is that of the names and nothing else goes in, so that equal files make equal bytes.
 # Lines lose their indentation by tabs, and comments that begin a line go: a sixth of the page. So do
-# spaces and ends of lines beside a sign in CSS, where nothing depends on them, and spaces around
-# signs of JavaScript that no text contains.
+# spaces and ends of lines beside a sign in CSS and JavaScript, where nothing depends on them: in
+# JavaScript outside of "texts" and `templates`, and not in a line with several of the latter. A
+# regular expression writes a space as \s. tests/browser/made.test.mjs compares what is left with
+# the files.
+# Control characters stand for the signs that mean something in a list of CMake.
+string(ASCII 1 semicolon)
+string(ASCII 2 bracket_open)
+string(ASCII 3 bracket_close)
+string(ASCII 4 backslash)
+
+# Sets out to JavaScript without spaces and ends of lines beside its signs.
+function(tighten text out)
+  string(REPLACE "\\" "${backslash}" text "${text}")
+  string(REPLACE ";" "${semicolon}" text "${text}")
+  string(REPLACE "[" "${bracket_open}" text "${text}")
+  string(REPLACE "]" "${bracket_close}" text "${text}")
+  string(REGEX REPLACE "\n[\n\t]*" ";" lines "${text}")
+  set(all "")
+  foreach(line IN LISTS lines)
+    set(short "")
+    string(REGEX MATCHALL "\"[^\"]*\"|`[^`]*`|[^\"`]+" parts "${line}")
+    string(REPLACE ";" "" whole "${parts}")
+    if(line MATCHES "^//")
+      continue()
+    elseif(line MATCHES "[^:\"]//")
+      message(FATAL_ERROR "a comment needs a line of its own: ${line}")
+    elseif(line MATCHES "`[^`]*`[^`]*`" OR line MATCHES "${backslash}\"" OR NOT whole STREQUAL line)
+      # Templates, one of which may be in another, a quote that is escaped, and an odd one, as in a
+      # regular expression.
+      set(parts "")
+      set(short "${line}")
+    endif()
+    foreach(part IN LISTS parts)
+      if(NOT part MATCHES "^[\"`]")
+        string(REGEX REPLACE "([,:?(){}${semicolon}${bracket_open}${bracket_close}]) " "\\1" part
+          "${part}")
+        string(REGEX REPLACE " ([:?(){}${bracket_open}${bracket_close}])" "\\1" part "${part}")
+        # Without the space, two signs beside each other would be one.
+        string(REGEX REPLACE "([^+]) \\+ ([^+])" "\\1+\\2" part "${part}")
+        string(REGEX REPLACE "([^-]) - ([^-])" "\\1-\\2" part "${part}")
+      endif()
+      string(APPEND short "${part}")
+    endforeach()
+    string(APPEND all "${short}\n")
+  endforeach()
+  string(REGEX REPLACE "([,{(${semicolon}])\n" "\\1" all "${all}")
+  string(REPLACE "${backslash}" "\\" all "${all}")
+  string(REPLACE "${semicolon}" ";" all "${all}")
+  string(REPLACE "${bracket_open}" "[" all "${all}")
+  string(REPLACE "${bracket_close}" "]" all "${all}")
+  set(${out} "${all}" PARENT_SCOPE)
+endfunction()
+
 file(GLOB files RELATIVE ${FOLDER} ${FOLDER}/*)
 list(SORT files)
 set(types_html "text/html; charset=utf-8")
@@ -37,6 +88,7 @@ foreach(name ${files})
       foreach(sign "=>" "===" "!==" "=" "&&" "||" "??" "<" ">" ">=" "<=")
         string(REPLACE " ${sign} " "${sign}" text "${text}")
       endforeach()
+      tighten("${text}" text)
     endif()
     string(HEX "${text}" hex)
   endif()

@@ -1,5 +1,7 @@
 #include "extensions/status/looked.h"
 
+#include "lib/wire/proto/proto_scan.h"
+
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -209,6 +211,15 @@ static void count_span(struct looked *looked, struct looked_trace *trace,
     *at = (hash & ~(uint64_t)SEEN_LINKED) | (linked || was_linked);
 }
 
+/* Whether its status, by the field numbers of trace.proto, has the code of an error. */
+static bool has_failed(struct view span)
+{
+    enum { SPAN_STATUS = 15, STATUS_CODE = 3, CODE_ERROR = 2 };
+    struct view status = proto_find_bytes(span, SPAN_STATUS);
+    struct proto_field code;
+    return proto_find(status, STATUS_CODE, WIRE_VARINT, &code) && code.value == CODE_ERROR;
+}
+
 static void looked_add(struct status *self, const struct looked_span *each, const struct kept *kept)
 {
     struct looked *looked = self->looked;
@@ -225,6 +236,7 @@ static void looked_add(struct status *self, const struct looked_span *each, cons
                    (rank == trace->rank && span->start_ns < trace->start);
     uint16_t service = (uint16_t)names_put(&looked->names, each->service);
     count_span(looked, trace, span, service, linked);
+    trace->failed |= has_failed(span->body);
     trace->newest[kept->class] = kept->serial;
     if (!trace->first || kept->serial < trace->first)
         trace->first = kept->serial;

@@ -27,6 +27,7 @@ struct looked_trace {
     uint16_t names[TRACE_NAMES];             /* of its spans, the first that came; 0: none */
     uint8_t rank; /* of its root: 0 any span, 1 a local root, 2 one without a parent */
     bool root_linked;
+    bool failed;    /* the status of a span is an error */
     bool times_cpu; /* cpu_ns is a measurement; filled by looked_figures */
 };
 

@@ -35,7 +35,8 @@ static struct listen_on status_place(const struct status *self)
                               .id = self->env ? self->env->id : "",
                               .kind = self->env ? self->env->kind : NULL,
                               .yields = self->env ? &self->env->yields : NULL,
-                              .what = "the page of traces, flame graphs and pipelines at /"};
+                              .what = "the page of traces, flame graphs and pipelines",
+                              .is_page = true};
 }
 
 static void status_places(const void *config, place_visit_fn *visit, void *ctx)

@@ -311,6 +311,7 @@ static void write_row(struct status *self, const struct looked *looked,
     json_number(json, "waiting_spans", waits);
     json_bool(json, "linked", trace->linked > 0);
     json_number(json, "linked_spans", trace->linked);
+    json_bool(json, "failed", trace->failed);
     json_number(json, "samples", trace->samples);
     json_number(json, "cpu_ns", trace->cpu_ns);
     json_bool(json, "cpu_known", trace->times_cpu);
@@ -369,7 +370,7 @@ static bool waits_as_wanted(const void *ctx, const struct watch_held *held)
     const struct traces_query *query = ctx;
     struct view trace = proto_find_bytes(held->span, 1);
     return trace.size == 16 && is_trace(query, trace.data) &&
-           (!query->span || query->span == held->span_id) &&
+           (!*query->span_id || query->span == held->span_id) &&
            (!*query->service || matches(query->service, held->service));
 }
 

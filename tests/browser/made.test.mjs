@@ -2,9 +2,11 @@
 // The page over traffic that was made up: nothing at all, 10,000 traces, 50,000 stacks, hostile
 // names, spans without an end of their parents, and a restart.
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
+import path from "node:path";
 import { close, fits, launch, open, violations } from "./support/browser.mjs";
-import { Spanlink, until } from "./support/spanlink.mjs";
+import { ROOT, Spanlink, until } from "./support/spanlink.mjs";
 import { id, MS, now, NS, sendLinked, sendProfile, sendRoots, sendSpans,
   span } from "./support/traffic.mjs";
 
@@ -33,6 +35,19 @@ describe("an empty process", () => {
     });
   }
 
+  test("the page is embedded without a change but for comments and spaces", async () => {
+    const folder = path.join(ROOT, "extensions/status/page");
+    const code = (text) => text.replace(/^\t*(\/\*([^*]|\*[^/])*\*\/|\/\/.*)/gm, "");
+    const texts = (text) => text.match(/"([^"\\\n]|\\.)*"|`[^`\n]*`/g).map((each) => (each[0] === '"'
+      ? each : each.replace(/ ([=!<>&|]+|\?\?) /g, "$1"))); // these signs are in code only
+    for (const file of readdirSync(folder).filter((name) => /\.(js|css)$/.test(name))) {
+      const written = code(readFileSync(path.join(folder, file), "utf8"));
+      const served = await (await fetch(`${spanlink.url}/${file}`)).text();
+      assert.equal(served.replace(/\s/g, ""), written.replace(/\s/g, ""), file);
+      if (file.endsWith(".js")) assert.deepEqual(texts(served), texts(written), file);
+    }
+  });
+
   test("wrong addresses are answered with sentences", async () => {
     const page = await open(browser, `${spanlink.url}/#/trace/xyz`);
     await page.getByRole("alert").getByText("a trace id has 32 hex digits").waitFor();
@@ -58,9 +73,11 @@ describe("an empty process", () => {
     const setting = page.getByRole("region", { name: "Setting of the profiler" });
     for (const text of [`server_address="${spanlink.pyroscope}"`,
       `ApplicationName: "…", ServerAddress: "${spanlink.pyroscope}"`,
-      `appName: "…", serverAddress: "${spanlink.pyroscope}"`, "PyroscopeSpanProcessor()",
+      `appName: "…", serverAddress: "${spanlink.pyroscope}"`, "add_span_processor(PyroscopeSpanProcessor())",
       "Pyroscope.start(); Pyroscope.wrapWithLabels({span_id: ",
-      `PYROSCOPE_SERVER_ADDRESS=${spanlink.pyroscope}`]) await setting.getByText(text).waitFor();
+      "otelpyroscope.NewTracerProvider(tp)", "-Dotel.javaagent.extensions=pyroscope-otel.jar",
+      "tracing.AddProcessor(new PyroscopeSpanProcessor())",
+      `PYROSCOPE_SERVER_ADDRESS=${spanlink.pyroscope} java`]) await setting.getByText(text).waitFor();
     assert.deepEqual(await violations(page), []);
     await close(page);
   });
@@ -473,7 +490,7 @@ test("a filter that drops every span is named", async () => {
   await page.goto(`${spanlink.url}/#/pipeline`);
   const card = page.getByRole("article", { name: "processor filter" });
   await card.getByText("nothing goes out").waitFor();
-  await card.getByText(/0 so far, 3 came in/).waitFor();
+  await card.getByText(/0 so far, 3 spans came in/).waitFor();
   await close(page);
   await spanlink.remove();
 });

@@ -190,7 +190,7 @@ describe("a flame graph", () => {
     await page.getByText(/, the mean of \d+ linked spans? of/).waitFor();
     await page.getByRole("button", { name: "Shares" }).click();
     await page.getByRole("button",
-      { name: /^total, self .*, total 100 %, before 100 %/ }).waitFor({ state: "attached" });
+      { name: /^total, self .*, total 100 %, mean 100 %/ }).waitFor({ state: "attached" });
     assert.match(page.url(), /vs=route&by=share/);
     await close(page);
   });

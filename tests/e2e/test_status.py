@@ -1271,6 +1271,28 @@ def test_what_was_not_remembered_may_have_passed(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+def test_a_trace_with_an_error_is_marked_and_a_span_id_of_zeros_waits_for_nothing(tmp_path):
+    status = Status(tmp_path, correlation="hold: 60s")
+    start = time.time_ns()
+    (trace, span), (other, late) = ids(1), ids(2)
+    request = trace_service_pb2.ExportTraceServiceRequest.FromString(
+        uploads.trace_request("failing", [(trace, span, start, start + 1, True)]))
+    [sent] = request.resource_spans[0].scope_spans[0].spans
+    sent.status.code = trace_pb2.Status.STATUS_CODE_ERROR
+    pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    pprof.sample([1, 10_000_000], STACKS["a"][0], span_id=span)
+    status.push("failing", pprof, start - 1_000_000_000, 2_000_000_000)
+    status.send(request.SerializeToString())
+    status.send(uploads.trace_request("late", [(other, late, start, start + 1, True)]))
+    harness.wait_for(lambda: status.get("/api/traces")["waiting"]["spans"] == 1 and
+                     status.get("/api/traces")["traces"], 30)
+    assert [each["failed"] for each in status.get("/api/traces")["traces"]] == [True]
+    assert status.get("/api/traces", span_id="0" * 16)["waiting"]["spans"] == 0
+    assert status.get("/api/traces", span_id=late)["waiting"]["spans"] == 1
+    assert f"pipelines, listening on http://127.0.0.1:{status.page}/" in status.tail(1000)
+    assert status.stop() == 0, status.tail()
+
+
 def test_an_empty_process_answers(tmp_path):
     status = Status(tmp_path)
     keep = {"oldest_unix_nano": None, "whole_since_unix_nano": None, "evicted_requests": 0,
@@ -1758,6 +1780,48 @@ def test_top_on_a_terminal_follows_its_size_and_ends_with_q(seen):
     os.write(terminal.fd, b"q")
     harness.wait_for(lambda: terminal.read() == "", 30)
     assert termios.tcgetattr(terminal.fd)[3] & termios.ECHO
+    assert terminal.end() == 0
+
+
+def test_top_waits_for_a_process_that_restarts(tmp_path):
+    status = Status(tmp_path)
+    terminal = Terminal([str(harness.SPANLINK), "top", "--endpoint", f"127.0.0.1:{status.page}"])
+    terminal.screens(1)
+    assert status.stop() == 0
+
+    def told():
+        text = " ".join(terminal.screens(1)[-1])
+        return "! this is the last answer" in text and "connection refused" in text
+    harness.wait_for(told, 30)
+    again = harness.Program("again", tmp_path / "again",
+                            [harness.SPANLINK, "--config", tmp_path / "status.yaml"])
+    again.wait_ports(status.page, seconds=10)
+    screen = harness.wait_for(lambda: next(
+        (each for each in terminal.screens(1) if not any("!" in line for line in each)), None), 30)
+    assert not any(re.search(r" -\d", line) for line in screen), screen
+    os.write(terminal.fd, b"q")
+    assert terminal.end() == 0 and again.stop() == 0
+
+
+def test_top_counts_each_kind_of_item_apart(seen):
+    lines = top("--once", "--endpoint", f"127.0.0.1:{seen.page}").stdout.splitlines()
+    columns = [line.split() for line in lines]
+    assert ["correlation", "processor", "spans", "2", "2", "-", "0", "0"] in columns, lines
+    assert ["samples", "3", "3", "0", "0"] in columns, lines
+    assert any(re.fullmatch(r"memory budget: [\d.]+ of [\d.]+ MiB in use, refuses above [\d.]+", line)
+               for line in lines), lines
+
+
+def test_top_on_a_small_terminal_says_what_it_leaves_out(seen):
+    command = [str(harness.SPANLINK), "top", "--endpoint", f"127.0.0.1:{seen.page}"]
+    terminal = Terminal(command, rows=12, columns=40)
+    screen = terminal.screens(2)[-1]
+    assert re.fullmatch(r"q ends it; no room for \d+ more lines", screen[-1]), screen
+    cut = [line for line in screen if line.startswith("COMPONENT")]
+    assert all(line.endswith("…") and len(line) == 40 for line in cut), screen
+    terminal.resize(50, 132)
+    assert terminal.screens(3)[-1][-1] == "q ends it"
+    os.write(terminal.fd, b"q")
     assert terminal.end() == 0
 
 

@@ -38,7 +38,8 @@ async function failure(answer) {
 			: `spanlink responded with ${answer.status} ${answer.statusText}.`, waiting);
 }
 
-const PATIENCE = 10_000; // ms, for the first byte of a response
+/* ms, for the first byte of a response */
+const PATIENCE = 10_000;
 
 /* As fetch, but gives up on a process that stands still. */
 async function patient(address, { signal, ...options }) {

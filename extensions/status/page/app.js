@@ -61,7 +61,8 @@ async function show() {
 		if (shown !== mine) return;
 		const again = (shown = { ...mine, view: null, id: NaN });
 		setTimeout(() => shown === again && show(), 2000);
-		fill(main, failure("This view could not be loaded", problem,
+		fill(main, failure("This view could not be loaded", /import/i.test(problem.message)
+			? { message: `spanlink does not respond on ${location.host}.` } : problem,
 			button("Reload the page", () => location.reload())));
 	}
 }

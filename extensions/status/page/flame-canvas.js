@@ -51,7 +51,7 @@ export class FlameCanvas {
 		}, { signal });
 	}
 
-	/** @param view {tree, names, unit, meta}; unit null: shares of two profiles. */
+	/** @param view {tree, names, unit, was}; unit null: shares of two profiles; was: of the other. */
 	show(view, zoom = 0) {
 		Object.assign(this, view);
 		this.mask = null;
@@ -211,7 +211,7 @@ export class FlameCanvas {
 		if (tree.before) {
 			const [a, b] = [tree.before[node], tree.after[node]];
 			return `${name}, self ${this.value(tree.selfAfter[node])}, total ${this.value(b)}, ` +
-				`before ${this.value(a)}, ${b >= a ? "more" : "less"} by ${this.value(Math.abs(b - a))}`;
+				`${this.was} ${this.value(a)}, ${b >= a ? "more" : "less"} by ${this.value(Math.abs(b - a))}`;
 		}
 		const share = (value) => `${this.value(value)} (${percent(value / (tree.total[0] || 1))})`;
 		return `${name}, self ${share(tree.self[node])}, total ${share(tree.total[node])}`;

@@ -13,7 +13,7 @@ import { link } from "./route.js";
 
 const TABLE_STEP = 100;
 
-/* Requests to the worker. */
+/* Requests to the worker. One whose script could not be loaded is dead for good. */
 class Helper {
 	constructor(signal) {
 		this.worker = new Worker("/flame-worker.js", { type: "module" });
@@ -27,8 +27,10 @@ class Helper {
 		};
 		this.worker.onerror = () => {
 			for (const { reject } of this.open.values()) {
-				reject(Object.assign(new Error("The graph's helper could not be loaded."), { status: 0 }));
+				reject(Object.assign(new Error(`spanlink does not respond on ${location.host}.`),
+					{ status: 0 }));
 			}
+			this.dead = true;
 			this.open.clear();
 		};
 		signal.addEventListener("abort", () => this.worker.terminate());
@@ -42,20 +44,20 @@ class Helper {
 	}
 }
 
-/** What `vs` in the address compares with: {query, words, mean} or null. */
+/** What `vs` in the address compares with, or null: {query, words, mean, was}; was: its values. */
 async function counterpart(source, vs, signal) {
 	const [kind, id] = (vs ?? "").split(":");
 	if (kind === "span" || kind === "trace") {
-		return { query: { [kind]: id }, words: `${kind} ${id}` };
+		return { query: { [kind]: id }, words: `${kind} ${id}`, was: "other" };
 	}
 	if (kind === "before" && source.from) {
 		const length = /^-(\d+)m$/.exec(source.from)?.[1] ?? 5;
 		return { query: { service: source.service, name: source.name, from: `-${2 * length}m`,
-			to: `-${length}m` }, words: `the ${length} minutes before` };
+			to: `-${length}m` }, words: `the ${length} minutes before`, was: "before" };
 	}
 	if (kind !== "route" || !source.span) return null;
 	const { service, name } = await get(`/api/spans/${source.span}`, { service: source.service }, signal);
-	return { query: { service, name }, mean: true, words: name };
+	return { query: { service, name }, mean: true, words: name, was: "mean" };
 }
 
 export class FlamePanel {
@@ -70,7 +72,7 @@ export class FlamePanel {
 		this.label = label ?? "Flame graph";
 		this.helper = new Helper(signal);
 		this.rows = TABLE_STEP;
-		this.sort = { key: "Self", down: true };
+		this.sort = { key: "self", down: true };
 		host.classList.add("panel");
 		host.setAttribute("aria-busy", "true");
 		fill(host, para(muted("Adding up the samples…")));
@@ -89,6 +91,8 @@ export class FlamePanel {
 
 	async load() {
 		const turn = (this.loads = (this.loads ?? 0) + 1);
+		clearTimeout(this.retry);
+		if (this.helper.dead) this.helper = new Helper(this.signal);
 		try {
 			const against = this.wrong?.vs === this.state.vs ? null
 				: await counterpart(this.source, this.state.vs, this.signal);
@@ -113,9 +117,13 @@ export class FlamePanel {
 	}
 
 	failed(problem) {
-		if (problem.status === 0 || problem.waiting?.spans) setTimeout(() => this.signal.aborted || this.load(), 2000);
-		fill(this.host, failure("There is no flame graph", problem,
-			problem.status === 0 && para(muted("It is drawn as soon as spanlink answers.")),
+		const gone = problem.status === 0;
+		if (gone || problem.waiting?.spans) {
+			this.retry = setTimeout(() => this.signal.aborted || this.load(), 2000);
+		}
+		if (gone && this.graph) return;
+		fill(this.host, failure(gone ? "The flame graph could not be loaded" : "There is no flame graph", problem,
+			gone && para(muted("It is drawn as soon as spanlink answers.")),
 			this.state.vs && button("Do not compare", () => this.compareWith("")), this.whyLink()));
 	}
 
@@ -164,7 +172,7 @@ export class FlamePanel {
 		this.stage = h("div");
 		fill(this.host, this.toolbar(), this.state.vs && this.wrong?.vs === this.state.vs
 			&& h("p", { role: "alert" }, h("span.badge.bad", this.wrong.text)), this.summary(), this.stage, this.chosen);
-		this.graph.show({ tree: this.tree, names: this.names, unit: this.unit });
+		this.graph.show({ tree: this.tree, names: this.names, unit: this.unit, was: this.against?.was });
 		this.arrange();
 		this.searchNow(false);
 		this.selected(0);
@@ -213,8 +221,8 @@ export class FlamePanel {
 			h("b", inUnit(this.meta.before, this.meta.unit)), this.against.mean
 				? `, the mean of ${plural(this.meta.spans, "linked span")} of ` : " of ",
 			`${this.against.words}${this.meta.before ? "" : ", which has no samples"} `,
-			h("span.legend", h("i.less"), "less now ",
-				h("i.more"), "more now"));
+			h("span.legend", ["less", "more"].map((kind) => [h(`i.${kind}`),
+				kind, this.against.was === "before" && " now"])));
 	}
 
 	comparison() {
@@ -293,7 +301,8 @@ export class FlamePanel {
 		this.table = h("div.functions");
 		fill(this.stage, show !== "graph" && this.table, show !== "table" && this.graph.element);
 		this.showTable();
-		this.graph.later();
+		// Away from the document it has lost its place.
+		this.graph.setUp(this.graph.up);
 	}
 
 	async searchNow(speak) {
@@ -361,24 +370,25 @@ export class FlamePanel {
 		const used = [...names.keys()].filter((i) => costs.total[i] > 0 && i !== this.tree.name[0]
 			&& fits(names[i]));
 		const sign = sort.down ? -1 : 1;
-		const value = costs[sort.key.toLowerCase()];
-		return used.sort(sort.key === "Function" ? (a, b) => sign * names[a].localeCompare(names[b])
-			: sort.key === "Change" ? (a, b) => sign * (Math.abs(value[a]) - Math.abs(value[b]))
+		const value = costs[sort.key];
+		return used.sort(sort.key === "function" ? (a, b) => sign * names[a].localeCompare(names[b])
+			: sort.key === "change" ? (a, b) => sign * (Math.abs(value[a]) - Math.abs(value[b]))
 				: (a, b) => sign * (value[a] - value[b]));
 	}
 
 	showTable() {
 		if (!this.table?.isConnected) return;
-		const columns = this.against ? ["Function", "Before", "After", "Change"]
-			: ["Function", "Self", "Total"];
-		if (!columns.includes(this.sort.key)) this.sort = { key: this.against ? "Change" : "Self",
-			down: true };
+		const columns = this.against ? { function: "Function",
+			before: { mean: "Mean", other: "Other", before: "Before" }[this.against.was],
+			after: this.against.was === "before" ? "Now" : "This", change: "Change" }
+			: { function: "Function", self: "Self", total: "Total" };
+		if (!columns[this.sort.key]) this.sort = { key: this.against ? "change" : "self", down: true };
 		const { key, down } = this.sort;
 		const order = this.ordered();
 		const shown = order.slice(0, this.rows);
-		fill(this.table, table("Functions", columns.map((text) => h("th", { scope: "col",
-			"aria-sort": key === text ? (down ? "descending" : "ascending") : null },
-		button(text, () => this.sortBy(text), { class: "sort", id: `sort-${text}` }))),
+		fill(this.table, table("Functions", Object.entries(columns).map(([of, text]) => h("th", { scope: "col",
+			"aria-sort": key === of ? (down ? "descending" : "ascending") : null },
+		button(text, () => this.sortBy(of), { class: "sort", id: `sort-${of}` }))),
 		shown.map((i) => this.tableRow(i))),
 		order.length > shown.length && button(`Show more of ${count(order.length)} functions`, () => {
 			this.rows += TABLE_STEP;
@@ -388,7 +398,7 @@ export class FlamePanel {
 	}
 
 	sortBy(key) {
-		this.sort = { key, down: this.sort.key === key ? !this.sort.down : key !== "Function" };
+		this.sort = { key, down: this.sort.key === key ? !this.sort.down : key !== "function" };
 		this.showTable();
 		document.getElementById(`sort-${key}`)?.focus();
 	}
@@ -417,7 +427,7 @@ export class FlamePanel {
 	}
 
 	async showSandwich() {
-		this.sort.key = "Self";
+		this.sort.key = "self";
 		const fn = this.state.fn || this.names[this.ordered()[0] ?? 0];
 		const name = this.names.indexOf(fn);
 		this.table = h("div.functions");

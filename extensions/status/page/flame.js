@@ -36,7 +36,9 @@ export class View {
 		const { source, state } = split(route.params);
 		renewed(this);
 		Object.assign(this, { source, state });
-		this.head = h("div");
+		// That of a service stays until there is a new one: it has what chooses another time.
+		if (!this.formed || source.span || source.trace) this.head = h("div");
+		this.formed = false;
 		const host = h("section", { "aria-label": "Flame graph" });
 		fill(this.root, this.head, host);
 		if (source.span) this.spanHead();
@@ -71,7 +73,7 @@ export class View {
 		const { trace } = this.source;
 		fill(this.head, h("h1", "Flame graph of a trace"),
 			h("p.crumbs", anchor(link("trace", {}, trace), trace),
-				muted("all its linked spans, over all services seen here")));
+				muted("all samples of its spans, over all services seen here")));
 		this.wallHint(trace);
 	}
 
@@ -92,17 +94,20 @@ export class View {
 	}
 
 	async serviceHead(host) {
-		fill(this.head, h("h1", "Flame graphs"));
+		if (!this.head.firstChild) fill(this.head, h("h1", "Flame graphs"));
+		this.formed = true;
+		const { signal } = this.scope;
 		let routes;
 		try {
 			const [costs, all] = await Promise.all(["/api/cost", "/api/services"].map(
-				(path) => get(path, {}, this.scope.signal)));
+				(path) => get(path, {}, signal)));
 			({ routes } = costs);
 			this.profiled = all.services.filter((each) => each.has_profiles).map((each) => each.service);
 		} catch (problem) {
-			if (problem.name === "AbortError") return;
+			if (signal.aborted) return;
 			if (this.source.service === undefined) fill(host,
 				failure("The services cannot be shown", problem));
+			if (problem.status === 0) setTimeout(() => signal.aborted || this.serviceHead(host), 2000);
 			return;
 		}
 		this.form(routes);
@@ -123,8 +128,10 @@ export class View {
 				name === undefined ? "" : `=${name}`,
 				(value) => open({ name: value ? value.slice(1) : undefined })),
 			service !== undefined && select("Time", RANGES, from, (value) => open({ from: value })),
-			service !== undefined && button("Refresh", () => this.update(
-				{ view: "flame", id: "", params: { ...this.source, ...this.panel.state } }))),
+			service !== undefined && button("Refresh", () => {
+				this.serviceHead();
+				this.panel.load();
+			})),
 		from && para(muted("Profiles that overlap the time count whole.")));
 	}
 

@@ -31,6 +31,10 @@ function rates(before, now, seconds) {
 	}));
 }
 
+/* Of the items of a counter, those that there are. */
+const some = (items) => Object.entries(items ?? {}).filter(([, n]) => n > 0);
+const counted = (items) => items.map(([item, n]) => `${count(n)} ${words(item)}`).join(", ");
+
 const all = (items) => Object.values(items ?? {}).reduce((sum, n) => sum + n, 0);
 
 export class View {
@@ -152,14 +156,15 @@ export class View {
 			const history = this.history.get(key) ?? [];
 			if (passing) history.push(all(passing));
 			this.history.set(key, history.slice(-KEPT));
-			const items = Object.entries(each.counters?.[FLOW[each.kind]] ?? {}).filter(([, n]) => n > 0);
-			const came = all(each.counters?.incoming);
-			const apart = came > all(each.counters?.outgoing) && `, ${count(came)} came in`;
-			fill(node.now, items.length === 0 ? muted(came ? "nothing goes out" : "nothing yet")
+			const items = some(each.counters?.[FLOW[each.kind]]);
+			const came = some(each.counters?.incoming);
+			const apart = all(each.counters?.incoming) > all(each.counters?.outgoing)
+				&& `, ${counted(came)} came in`;
+			fill(node.now, items.length === 0 ? muted(came.length > 0 ? "nothing goes out" : "nothing yet")
 				: items.map(([item, n]) => h("span", { title: `${count(n)} ${words(item)} so far` },
 					h("b", rate(passing?.[item] ?? 0)), ` ${words(item)}/s`)));
 			fill(node.line, spark(this.history.get(key)));
-			const lost = Object.entries(each.counters?.dropped ?? {}).filter(([, n]) => n > 0);
+			const lost = some(each.counters?.dropped);
 			const refused = each.refusals.reduce((sum, { count: n }) => sum + n, 0);
 			const retries = all(each.counters?.retries);
 			const bad = refused + all(each.counters?.dropped);
@@ -169,7 +174,7 @@ export class View {
 			classList.toggle("trouble", bad > (this.bad.get(key) ?? bad) || Boolean(wrong?.bad));
 			classList.toggle("slow", Boolean(wrong) && !wrong.bad);
 			this.bad.set(key, bad);
-			fill(node.more, `${items.map(([item, n]) => `${count(n)} ${words(item)}`).join(", ") || "0"} so far${apart || ""}` +
+			fill(node.more, `${counted(items) || "0"} so far${apart || ""}` +
 				(retries > 0 ? `, ${plural(retries, "retry", "retries")}` : ""),
 				lost.map(([item, n]) => h("span.badge.bad", `${count(n)} ${words(item)} lost`)),
 				refused > 0 && h("span.badge.warn", `${plural(refused, "request")} refused`),

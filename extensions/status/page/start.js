@@ -26,6 +26,7 @@ function steps(components) {
 	const profiler = listening(components, "pyroscope", "endpoint");
 	const usual = `http://${location.hostname}`;
 	const to = profiler ?? `${usual}:4040`;
+	const names = `PYROSCOPE_APPLICATION_NAME=… PYROSCOPE_SERVER_ADDRESS=${to}`;
 	return notice("start", "No trace has arrived yet",
 		para("Point an OpenTelemetry SDK at this process, and send the application a request."),
 		lines(`export OTEL_EXPORTER_OTLP_ENDPOINT=${http ?? (grpc || `${usual}:4318`)}\n` +
@@ -35,10 +36,13 @@ function steps(components) {
 			"must equal the service.name of the traces."),
 		table("Setting of the profiler", ["Language", "Setting"], [
 			["Python", code(`pyroscope.configure(application_name="…", server_address="${to}"); tracer_provider.add_span_processor(PyroscopeSpanProcessor())`)],
-			["Go", code(`pyroscope.Config{ApplicationName: "…", ServerAddress: "${to}"}`)],
+			["Go", code(`pyroscope.Start(pyroscope.Config{ApplicationName: "…", ServerAddress: "${to}"}); `
+				+ "otel.SetTracerProvider(otelpyroscope.NewTracerProvider(tp))")],
 			["Node.js, wall time", code(`Pyroscope.init({appName: "…", serverAddress: "${to}"}); Pyroscope.start(); Pyroscope.wrapWithLabels(`
 				+ "{span_id: span.spanContext().spanId}, work)")],
-			["Java, .NET", code(`PYROSCOPE_APPLICATION_NAME=… PYROSCOPE_SERVER_ADDRESS=${to}`)]]),
+			["Java", code(`${names} java -javaagent:pyroscope.jar -javaagent:opentelemetry-javaagent.jar `
+				+ "-Dotel.javaagent.extensions=pyroscope-otel.jar")],
+			[".NET", code(`${names} with tracing.AddProcessor(new PyroscopeSpanProcessor())`)]]),
 		h("p.muted", "This page updates itself."));
 }
 
@@ -58,8 +62,9 @@ function lost(components, hold) {
 
 /** Spans are held, and nothing else is here. */
 export const waitingSteps = (text) => notice("", "Spans have arrived and wait for their samples",
-	para(text, ". They are shown when these arrive; without a profiler, 45 s after the service's "
-		+ "first span (Node.js: 75 s)."),
+	para(text, ". They are shown when these arrive, with most profilers within 30 s. Only spans without "
+		+ "samples wait longest: up to 90 s in the first minute of a service, when it is not known yet how "
+		+ "often its profiler uploads; without a profiler, 45 s (Node.js: 75 s)."),
 	para(anchor(link("pipeline"), "What passes meanwhile")));
 
 /** What to do while no trace is here, with the addresses on which the receivers listen. */

@@ -64,6 +64,15 @@ const isDrawn = (span) => isLinked(span) || span.samples > 0;
 
 const begins = (span, known) => (startless(span) ? "start missing" : known);
 
+/* A sample counts for a whole period of the profiler, which may be longer than a span. */
+function cpuOf({ cpu_ns: cpu, duration_ns: length, samples }) {
+	const period = cpu / samples;
+	const whole = cpu > length && (length < period || cpu < length + period);
+	return whole ? `${duration(cpu)}, more than its duration: a sample counts for ${duration(period)}`
+		: `${duration(cpu)}, ${percent(cpu / (length || 1))}`
+			+ (cpu > length ? ": several threads, or a busy machine" : "");
+}
+
 /* The CPU time of spans, and the wall time of those without CPU time. */
 function times(spans, unit = "", whose = false) {
 	const [cpu, wall] = [false, true].map((only) => spans.reduce(
@@ -324,8 +333,7 @@ export class View {
 		return facts(["Duration", begins(span, duration(span.duration_ns))],
 			["Starts after", !startless(span) && duration(this.offset(span))], ["Kind", (span.kind ?? "").toLowerCase()],
 			["CPU", span.samples > 0 && (wallOnly(span) ? cpuTime(span)
-				: `${duration(span.cpu_ns)}, ${percent(span.cpu_ns / (span.duration_ns || 1))}`
-					+ (span.cpu_ns > span.duration_ns ? ": several threads, or a busy machine" : ""))],
+				: cpuOf(span))],
 			["Samples", span.samples > 0 && count(span.samples)], ["Status", span.status?.message],
 			["Span id", [code(span.span_id), " ", copyButton(span.span_id, "Copy the span id")]]);
 	}

@@ -2,8 +2,7 @@
 import { connection, get, poll } from "./api.js";
 import { announce, fill, h, plain, segmented, select } from "./dom.js";
 import { ago, at, between, brief, cost, count, cpuTime, duration, isDuration, mostOf, plural,
-	spanIdOf,
-	startless, traceIdOf, waits, wallOnly, word } from "./format.js";
+	spanIdOf, startless, traceIdOf, waits, wallOnly, word } from "./format.js";
 import { anchor, button, choices, failure, muted, notice, para, SAMPLES, who } from "./parts.js";
 import { go, link, note } from "./route.js";
 import { Rows } from "./rows.js";
@@ -29,7 +28,7 @@ function queries(params, services) {
 	for (const part of (params.q ?? "").trim().split(/\s+/).filter(Boolean)) {
 		const id = /^(?:00-)?([0-9a-f]{32})(?:-[0-9a-f]{16}-[0-9a-f]{2})?$/i.exec(part);
 		if (id) base.trace_id = id[1].toLowerCase();
-		else if (/^[0-9a-f]{16}$/i.test(part)) base.span_id = part.toLowerCase();
+		else if (spanIdOf(part)) base.span_id = spanIdOf(part);
 		else if (/^[0-9a-f]{8,31}$/i.test(part)) {
 			prefix = part.toLowerCase();
 			free.push(part);
@@ -318,11 +317,12 @@ export class View {
 						+ "elsewhere, or is not kept any more." : `${row.service} ${row.name}` },
 					who(row.service, row.name), beginning && muted(beginning),
 					row.waiting_spans > 0 && muted(`, ${count(row.waiting_spans)} more wait${row.waiting_spans === 1 ? "s" : ""}`)),
+				row.failed && h("span.badge.bad.failed"),
 				h("time.muted", { dataset: { at: row.start_unix_nano }, text: age(row.start_unix_nano),
 					title: at(row.start_unix_nano) })),
 			startless(row) ? cell("Duration", "–", "") : cell("Duration", duration(row.duration_ns),
 				"measure", row.duration_ns / this.longest),
-			cell(wall ? "" : "CPU", brief(row), cost(row) ? `measure ${wall ? "" : "cpu"}` : "",
+			cell(wall ? "" : "CPU", brief(row), cost(row) ? `measure ${wall ? "wall-time" : "cpu"}` : "",
 				cost(row) / this.most[Number(wall)], wall && cpuTime(row)),
 			cell("Samples", count(row.samples), "few"), cell("Spans", count(row.spans), "few"),
 			h("span.link", { role: "cell" }, this.linkState(row)));

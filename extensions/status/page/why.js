@@ -210,7 +210,8 @@ function reasons(service) {
 	return table(`Reasons of ${service.service}`, ["Reason", "Spans", "What it means", "What to do"],
 		service.reasons.toSorted((a, b) => b.count - a.count).map((each) => [
 			[h("i.dotted", { style: { background: tone(each.reason) } }), word(each.reason)],
-			number(count(each.count)), each.text ?? "", each.fix ?? (each.reason === "no_sample" ? THREADS : "–")]));
+			number(count(each.count)), each.text ?? "", each.fix ?? (each.reason === "no_sample" ? THREADS : "–")]),
+	{ class: "scroll reasons" });
 }
 
 /* A span without a sample is no problem: grey. */

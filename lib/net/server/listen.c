@@ -95,8 +95,12 @@ static void listen_log(const struct listen_on *on, bool open, const char *text,
     if (open) {
         const struct log_source source = {.id = on->id, .kind = on->kind};
         char line[ADDRESS_SIZE + 128];
-        snprintf(line, sizeof line, "%s%s, listening on %s", on->what, tls ? " with TLS" : "",
-                 text);
+        bool is_url = on->is_page && !strchr(text, '/'); /* not the path of a socket */
+        snprintf(line, sizeof line, "%s%s, listening on %s%s%s", on->what, tls ? " with TLS" : "",
+                 !is_url ? ""
+                 : tls   ? "https://"
+                         : "http://",
+                 text, is_url ? "/" : "");
         announce(&source, line);
         return;
     }

@@ -23,6 +23,7 @@ struct listen_on {
     const struct tls_server_settings *tls; /* NULL: cleartext; borrowed for the server's life */
     const char *id, *kind;                 /* the component's, of env; kind NULL: before open */
     const char *what;                      /* what is served, e.g. "OTLP over gRPC" */
+    bool is_page;                          /* for a browser: the log has its address as a URL */
     const _Atomic bool *yields;            /* of env; NULL: before open */
 };
 
