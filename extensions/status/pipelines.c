@@ -2,6 +2,7 @@
 #include "extensions/status/expired.h"
 #include "extensions/status/refusing.h"
 #include "extensions/status/status.h"
+#include "lib/base/log.h"
 #include "pipeline/life/rows.h"
 #include "pipeline/meter.h"
 
@@ -376,6 +377,7 @@ static void put_troubles(const struct env *env, struct view failing, struct json
     refusing_tell(runtime, env->budget, failing, &text);
     runtime_removed(runtime, &text);
     expired_tell(clock_wall(env->clock), &text);
+    (void)log_trouble(&text);
     if (text.size)
         json_text(json, "trouble", bytes_view(&text));
     else
