@@ -496,7 +496,8 @@ def test_a_journal_that_cannot_be_written_is_told_since_when(tmp_path):
     assert re.search(r"journal: .* was removed: .*, since \d\d:\d\d:\d\dZ \(3 requests refused\)$", told)
     folder.unlink()
     assert harness.wait_for(lambda: sidecar.state()["trouble"] is None, 30)
-    assert "journal: can be written again, after 3 requests refused since " in sidecar.log.read_text()
+    over = "journal: can be written again, after 3 requests refused since "
+    assert harness.wait_for(lambda: over in sidecar.log.read_text(), 30)
     sidecar.stop()
 
 
