@@ -108,11 +108,12 @@ static bool reuse(struct journal *journal, const struct journal_row *row,
     return false;
 }
 
-/* After a failure of the disk (errno). */
+/* After a failure of the disk (errno). Memory may be there at the next attempt. */
 static enum journal_fault begin_pause(struct journal *journal)
 {
     journal->pause.error = errno;
-    journal->pause.until = clock_mono(journal->settings.clock) + PAUSE;
+    if (errno != ENOMEM)
+        journal->pause.until = clock_mono(journal->settings.clock) + PAUSE;
     return JOURNAL_DISK;
 }
 
