@@ -1,6 +1,34 @@
 #include "cli/plan.h"
 
 #include "lib/base/log.h"
+#include "lib/base/output.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/* An error is worth some more patience than a line of the log. */
+enum { FAULTS_MAX = 1 << 20, PATIENCE_MS = 2000 };
+
+void plan_print(struct view text)
+{
+    struct output output = OUTPUT_OF(STDERR_FILENO);
+    fflush(stderr);
+    output_write(&output, text, PATIENCE_MS);
+    output_release(&output);
+}
+
+void plan_print_problems(const struct problems *problems)
+{
+    struct bytes text;
+    bytes_init(&text, FAULTS_MAX, NULL);
+    for (size_t i = 0; i < problems->count; i++) {
+        const char *line = problems->lines ? problems->lines[i] : NULL;
+        bytes_printf(&text, "%s\n", line ? line : "out of memory");
+    }
+    if (text.size)
+        plan_print(bytes_view(&text));
+    bytes_release(&text);
+}
 
 static void log_warnings(const struct problems *problems)
 {
@@ -22,7 +50,7 @@ bool plan_make(struct plan *plan, const struct flags *flags)
         settings_log_warnings(plan->settings, &problems);
     if (plan->runtime)
         runtime_log_warnings(plan->runtime);
-    problems_print(&problems, stderr);
+    plan_print_problems(&problems);
     log_warnings(&problems);
     plan->severe = problems.severe;
     problems_release(&problems);

@@ -12,6 +12,11 @@ struct plan {
     struct settings_files files; /* of the last attempt to load */
 };
 
+/* Writes to stderr; what its reader does not take within seconds is dropped. */
+void plan_print(struct view text);
+/* The same, a line for each fault. */
+void plan_print_problems(const struct problems *problems);
+
 /* Loads, plans and sets the log level. All faults are printed on stderr; false: there were any, and
  * settings is still set if they could be resolved. Release in both cases. */
 bool plan_make(struct plan *plan, const struct flags *flags);

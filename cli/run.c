@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { REPORT_MAX = 1 << 20, WATCH_PERIOD_S = 1 };
@@ -32,15 +31,16 @@ static void block_signals(sigset_t *set)
  * them. */
 static void write_lines(struct bytes *text, enum log_level level)
 {
+    if (!log_enabled(level)) {
+        plan_print(bytes_view(text));
+        return;
+    }
     if (bytes_append(text, "", 1) != BYTES_OK)
         return;
     char *rest = (char *)text->data;
-    for (char *line; (line = strsep(&rest, "\n"));) {
-        if (*line && log_enabled(level))
+    for (char *line; (line = strsep(&rest, "\n"));)
+        if (*line)
             log_answer(level, "%s", line);
-        else if (*line)
-            fprintf(stderr, "%s\n", line);
-    }
 }
 
 static void explain(struct runtime *runtime)
@@ -148,7 +148,7 @@ static int serve(struct plan *plan, const struct flags *flags, const sigset_t *s
     struct watch watch;
     watch_take(&watch, &plan->files);
     bool started = runtime_start(runtime, &problems);
-    problems_print(&problems, stderr);
+    plan_print_problems(&problems);
     problems_release(&problems);
     if (!started)
         return EXIT_CONFIG;

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { OUTPUT_CAP = 16 << 20, NAME_SHOWN = 100 };
 
@@ -42,6 +43,7 @@ static bool debug_open(void *instance, const struct env *env, char *error, size_
         snprintf(error, error_size, "out of memory");
         return false;
     }
+    self->output = (struct output)OUTPUT_OF(STDOUT_FILENO);
     pthread_mutex_init(&self->lock, NULL);
     self->ready = true;
     return true;
@@ -84,7 +86,7 @@ static void debug_write(struct debug_exporter *self, enum signal signal, const s
     struct view line = bytes_view(text);
     line.size -= line.data[line.size - 1] == '\n';
     bool is_json = log_format_json(line, &source, &json);
-    output_write(&self->output, bytes_view(is_json ? &json : text));
+    output_write(&self->output, bytes_view(is_json ? &json : text), OUTPUT_PATIENCE_MS);
     bytes_release(&json);
 }
 
@@ -162,6 +164,7 @@ static void debug_close(void *instance)
     if (!self->ready)
         return;
     debug_tick(self, TIME_NEVER);
+    output_release(&self->output);
     span_profiles_free(self->profiles);
     pthread_mutex_destroy(&self->lock);
     self->ready = false;

@@ -3,10 +3,10 @@
 #include "extensions/status/names.h"
 #include "lib/base/clock.h"
 #include "lib/base/utf8.h"
+#include "lib/net/http/http_host.h"
 #include "lib/wire/http/http_query.h"
 #include "lib/wire/proto/text.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -187,29 +187,6 @@ bool answer_hex(const char *text, uint8_t *out, size_t size)
 
 /* ---- Host and Origin ---- */
 
-/* The host of "host", "host:port" or "[ipv6]:port". False: it is too long, or no port follows. */
-static bool host_of(const char *authority, char *out, size_t size)
-{
-    size_t port;
-    bool literal = *authority == '[';
-    const char *from = authority + literal, *end = from + strcspn(from, literal ? "]" : ":");
-    const char *rest = end + (literal && *end);
-    snprintf(out, size, "%.*s", (int)(end - from), from);
-    return (size_t)(end - from) < size &&
-           (!*rest || (*rest == ':' && answer_count(rest + 1, UINT16_MAX, &port)));
-}
-
-/* Any port is good: that of a forwarded one (ssh -L, kubectl port-forward) is not ours. */
-static bool is_good_host(const char *authority, const char *configured)
-{
-    char host[256];
-    uint8_t address[16];
-    if (!host_of(authority, host, sizeof host))
-        return false;
-    return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1 ||
-           strcasecmp(host, "localhost") == 0 || (*configured && strcasecmp(host, configured) == 0);
-}
-
 /* Fetch Metadata: a browser says that a page of another origin asks. A link to here may be
  * followed, as X-Frame-Options keeps what it opens from that page. */
 static bool is_from_another_page(const struct http_request *request)
@@ -226,7 +203,7 @@ bool answer_may(struct http_request *request, const char *host, bool tls)
     const char *origin = http_request_header(request, "Origin");
     char own[512];
     snprintf(own, sizeof own, "%s://%s", tls ? "https" : "http", authority ? authority : "");
-    if (!authority || !is_good_host(authority, host)) {
+    if (!http_host_is_own(authority, host)) {
         answer_error(request, 403,
                      "the Host header is neither an IP address, localhost nor the configured "
                      "endpoint, with or without a port");

@@ -2,6 +2,7 @@
 #include "extensions/status/expired.h"
 #include "extensions/status/refusing.h"
 #include "extensions/status/status.h"
+#include "lib/base/log.h"
 #include "pipeline/life/rows.h"
 #include "pipeline/meter.h"
 
@@ -256,8 +257,9 @@ static void put_place(void *ctx, const struct place *place)
     json_close(json, '}');
 }
 
-static void put_component(const struct figures *figures, const struct env *env, struct view failing,
-                          const struct runtime_row *row, struct json *json)
+static void put_component(const struct figures *figures, const struct env *env,
+                          const struct refusing_reason *reason, const struct runtime_row *row,
+                          struct json *json)
 {
     char doc[256];
     size_t type = strcspn(row->name, "/");
@@ -275,7 +277,7 @@ static void put_component(const struct figures *figures, const struct env *env, 
     json_close(json, '}');
     put_queue(figures, row, json);
     put_delivery(row, json);
-    refusing_put(row, env->budget, failing, json);
+    refusing_put(row, env->budget, reason, json);
     put_causes(figures, row, "refusals", &refused_requests, true, json);
     put_causes(figures, row, "drops", &counters[COUNTERS - 1], false, json);
     json_close(json, '}');
@@ -286,7 +288,7 @@ static void put_component(const struct figures *figures, const struct env *env, 
 struct rows {
     const struct figures *figures;
     const struct env *env;
-    struct view failing; /* of refusing_find_failing */
+    const struct refusing_reason *reason;
     struct json *json;
     bool pipelines; /* write pipelines, not components */
 };
@@ -321,7 +323,7 @@ static void visit_row(void *ctx, const struct runtime_row *row)
     if (rows->pipelines && !row->kind)
         put_pipeline(row, rows->json);
     else if (!rows->pipelines && row->kind)
-        put_component(rows->figures, rows->env, rows->failing, row, rows->json);
+        put_component(rows->figures, rows->env, rows->reason, row, rows->json);
 }
 
 static double at_least_zero(double value)
@@ -367,15 +369,17 @@ static void put_journal(const struct figures *figures, struct json *json)
 }
 
 /* Why requests cannot be accepted, and why the last configuration was refused; null: neither. */
-static void put_troubles(const struct env *env, struct view failing, struct json *json)
+static void put_troubles(const struct env *env, const struct refusing_reason *reason,
+                         struct json *json)
 {
     struct runtime *runtime = env->runtime;
     struct bytes text;
     bytes_init(&text, 4096, NULL);
     (void)runtime_trouble(runtime, &text);
-    refusing_tell(runtime, env->budget, failing, &text);
+    refusing_tell(runtime, env->budget, reason, &text);
     runtime_removed(runtime, &text);
     expired_tell(clock_wall(env->clock), &text);
+    (void)log_trouble(&text);
     if (text.size)
         json_text(json, "trouble", bytes_view(&text));
     else
@@ -399,14 +403,13 @@ static void write_pipelines(void *ctx, struct json *json)
     metrics_init(&figures.metrics, METRIC_NORMAL);
     runtime_figures(self->env->runtime, &figures.metrics);
     figures.points = metrics_sorted(&figures.metrics, &figures.count);
-    struct bytes failing;
-    bytes_init(&failing, 1024, NULL);
-    refusing_find_failing(self->env->runtime, &failing);
-    struct rows rows = {&figures, self->env, bytes_view(&failing), json, true};
+    struct refusing_reason reason;
+    refusing_find_reason(self->env->runtime, &reason);
+    struct rows rows = {&figures, self->env, &reason, json, true};
     json_open(json, NULL, '{');
     put_process(&figures, json);
     put_journal(&figures, json);
-    put_troubles(self->env, rows.failing, json);
+    put_troubles(self->env, &reason, json);
     json_open(json, "pipelines", '[');
     runtime_rows(self->env->runtime, visit_row, &rows);
     json_close(json, ']');
@@ -417,7 +420,7 @@ static void write_pipelines(void *ctx, struct json *json)
     json_close(json, '}');
     json->failed |= figures.metrics.failed;
     metrics_release(&figures.metrics);
-    bytes_release(&failing);
+    bytes_release(&reason.text);
 }
 
 void pipelines_answer(struct status *self, struct http_request *request)

@@ -5,11 +5,13 @@
 
 #include <inttypes.h>
 
+/* From when on a request in a queue waits for its backend, and for a slow one. */
+#define WAIT_NS      (2 * NS_PER_S)
 #define LONG_WAIT_NS (10 * NS_PER_S)
 
 struct sentences {
     const struct budget *budget;
-    struct view failing;
+    const struct refusing_reason *reason;
     struct bytes *out;
 };
 
@@ -18,23 +20,25 @@ static double mib(size_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-/* failing: exporters whose backends fail or are slow, so that what waits for them takes memory. */
 static void put_cause(const struct admission_pressure *pressure, const struct budget *budget,
-                      struct view failing, struct bytes *out)
+                      const struct refusing_reason *reason, struct bytes *out)
 {
     if (pressure->cause != CAUSE_MEMORY) {
         bytes_printf(out, "%s: %s", cause_name(pressure->cause), pressure->text);
         return;
     }
-    if (failing.size)
-        bytes_printf(out, "%.*s cannot deliver in time, and what waits for it takes ",
-                     VIEW_ARG(failing));
+    if (reason->text.size)
+        bytes_printf(out, "%.*s, and what waits for it takes ",
+                     VIEW_ARG(bytes_view(&reason->text)));
     bytes_printf(out,
                  "memory (limit %.1f MiB: %.1f MiB in use and %.1f MiB beyond it, new requests "
                  "are refused above %.1f MiB)%s",
                  mib(budget->limit), mib(budget_used(budget)), mib(budget->beyond),
                  mib(budget_threshold(budget)),
-                 failing.size ? "" : "; raise limit_mib of memory_limiter");
+                 !reason->text.size   ? "; raise limit_mib of memory_limiter"
+                 : reason->longest_ns ? "; if its backend is not slow, raise limit_mib of "
+                                        "memory_limiter"
+                                      : "");
 }
 
 static void add_failing(void *ctx, const struct runtime_row *row)
@@ -47,9 +51,28 @@ static void add_failing(void *ctx, const struct runtime_row *row)
         bytes_printf(out, "%s%s", out->size ? " and " : "", row->name);
 }
 
-void refusing_find_failing(struct runtime *runtime, struct bytes *out)
+static void find_longest(void *ctx, const struct runtime_row *row)
 {
-    runtime_rows(runtime, add_failing, out);
+    struct refusing_reason *reason = ctx;
+    struct runtime_delivery state;
+    if (!row->kind || !runtime_row_delivery(row, &state) || state.oldest_ns < WAIT_NS ||
+        state.oldest_ns <= reason->longest_ns)
+        return;
+    reason->longest_ns = state.oldest_ns;
+    bytes_clear(&reason->text);
+    bytes_printf(&reason->text, "%s has waited %.0f s for its backend", row->name,
+                 (double)state.oldest_ns / (double)NS_PER_S);
+}
+
+void refusing_find_reason(struct runtime *runtime, struct refusing_reason *reason)
+{
+    reason->longest_ns = 0;
+    bytes_init(&reason->text, 1024, NULL);
+    runtime_rows(runtime, add_failing, &reason->text);
+    if (reason->text.size)
+        bytes_printf(&reason->text, " cannot deliver in time");
+    else
+        runtime_rows(runtime, find_longest, reason);
 }
 
 static void tell_row(void *ctx, const struct runtime_row *row)
@@ -62,18 +85,18 @@ static void tell_row(void *ctx, const struct runtime_row *row)
         return;
     bytes_printf(out, "%s%s: refusing requests since %s (%" PRIu64 "): ", out->size ? "; " : "",
                  row->name, clock_text(pressure.since, at), pressure.requests);
-    put_cause(&pressure, sentences->budget, sentences->failing, out);
+    put_cause(&pressure, sentences->budget, sentences->reason, out);
 }
 
-void refusing_tell(struct runtime *runtime, const struct budget *budget, struct view failing,
-                   struct bytes *out)
+void refusing_tell(struct runtime *runtime, const struct budget *budget,
+                   const struct refusing_reason *reason, struct bytes *out)
 {
-    struct sentences sentences = {budget, failing, out};
+    struct sentences sentences = {budget, reason, out};
     runtime_rows(runtime, tell_row, &sentences);
 }
 
-void refusing_put(const struct runtime_row *row, const struct budget *budget, struct view failing,
-                  struct json *json)
+void refusing_put(const struct runtime_row *row, const struct budget *budget,
+                  const struct refusing_reason *reason, struct json *json)
 {
     struct admission_pressure pressure;
     struct bytes text;
@@ -82,7 +105,7 @@ void refusing_put(const struct runtime_row *row, const struct budget *budget, st
         return;
     }
     bytes_init(&text, 1024, NULL);
-    put_cause(&pressure, budget, failing, &text);
+    put_cause(&pressure, budget, reason, &text);
     json_open(json, "refusing", '{');
     json_time(json, "failing_since_unix_nano", pressure.since);
     json_number(json, "requests", pressure.requests);

@@ -6,16 +6,23 @@
 #include "lib/base/budget.h"
 #include "pipeline/life/runtime.h"
 
-/* Appends the ids of exporters whose backends fail or are slow, " and " between them. */
-void refusing_find_failing(struct runtime *runtime, struct bytes *out);
+/* What takes memory besides what the clients send. */
+struct refusing_reason {
+    struct bytes text;   /* a clause about exporters; "": none has requests that wait */
+    uint64_t longest_ns; /* how long the oldest request waits if no backend is known to be slow */
+};
+
+/* Finds exporters whose backends fail or are slow; if there are none, the one whose oldest request
+ * waits longest, if that is seconds. Release the text. */
+void refusing_find_reason(struct runtime *runtime, struct refusing_reason *reason);
 
 /* Appends a sentence for each of the receivers, "; " between and before them if there is text
- * already. failing: of refusing_find_failing. */
-void refusing_tell(struct runtime *runtime, const struct budget *budget, struct view failing,
-                   struct bytes *out);
+ * already. */
+void refusing_tell(struct runtime *runtime, const struct budget *budget,
+                   const struct refusing_reason *reason, struct bytes *out);
 
 /* Writes the member "refusing" of a row; null if it is not such a receiver. */
-void refusing_put(const struct runtime_row *row, const struct budget *budget, struct view failing,
-                  struct json *json);
+void refusing_put(const struct runtime_row *row, const struct budget *budget,
+                  const struct refusing_reason *reason, struct json *json);
 
 #endif

@@ -205,7 +205,10 @@ static void respond(const struct zpages *self, struct http_request *request, siz
 
 static void zpages_handle(void *ctx, struct http_request *request)
 {
+    const struct zpages *self = ctx;
     const char *path = http_request_path(request);
+    if (!page_server_may(&self->pages, request))
+        return;
     for (size_t i = 0; i < PAGES; i++)
         if (strcmp(path, pages[i].path) == 0) {
             respond(ctx, request, i);

@@ -1,11 +1,13 @@
 #include "lib/base/log.h"
 
 #include "lib/base/clock.h"
+#include "lib/base/output.h"
 #include "lib/base/redact.h"
 #include "lib/base/shown.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -58,12 +60,20 @@ enum { TEXT_SIZE = 1024, LINE_SIZE = 3 * TEXT_SIZE + LOG_TAIL, EQUALS = 128 };
 static pthread_rwlock_t form_lock = PTHREAD_RWLOCK_INITIALIZER;
 static bool as_json; /* guarded by the lock, like the next */
 static char tail[LOG_TAIL];
+
+static pthread_mutex_t output_lock = PTHREAD_MUTEX_INITIALIZER; /* under form_lock */
+static struct log_output {
+    struct output output;
+    bool journal;            /* read by systemd's journal */
+    uint64_t dropped, since; /* lines that its reader did not take and was not told of; wall time */
+} no_output = {.output = OUTPUT_OF(-1)};
 static struct outputs {
-    int at[LOG_OUTPUTS];
-    bool journal[LOG_OUTPUTS]; /* read by systemd's journal */
+    struct log_output at[LOG_OUTPUTS];
     size_t count;
-} lines_to = {.at = {STDERR_FILENO}, .count = 1}, faults_to = {.at = {STDERR_FILENO}, .count = 1};
-static atomic_bool failing; /* the last line was not written to every output */
+} lines_to = {.at = {{.output = OUTPUT_OF(STDERR_FILENO)}}, .count = 1},
+  faults_to = {.at = {{.output = OUTPUT_OF(STDERR_FILENO)}}, .count = 1};
+static bool failing; /* the last line was not written to every output */
+static _Atomic uint64_t dropped_lines;
 
 static pthread_mutex_t sampling_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t sampling_tick, sampling_initial, sampling_thereafter; /* guarded by the lock */
@@ -101,17 +111,31 @@ static bool is_journal(int descriptor)
     return strcmp(stream, name) == 0;
 }
 
+/* What is known of an output that stays; else of none. */
+static struct log_output take_output(struct outputs *outputs, int descriptor)
+{
+    struct log_output taken = {.output = OUTPUT_OF(descriptor)};
+    for (size_t i = 0; i < outputs->count; i++)
+        if (outputs->at[i].output.descriptor == descriptor) {
+            taken = outputs->at[i];
+            outputs->at[i] = no_output;
+        }
+    taken.journal = is_journal(descriptor);
+    return taken;
+}
+
 static void set_outputs(struct outputs *outputs, const int *descriptors, size_t count)
 {
+    struct outputs fresh = {.count = count < LOG_OUTPUTS ? count : LOG_OUTPUTS};
     pthread_rwlock_wrlock(&form_lock);
-    for (size_t i = 0; i < outputs->count; i++)
-        if (outputs->at[i] > STDERR_FILENO)
-            close(outputs->at[i]);
-    outputs->count = count < LOG_OUTPUTS ? count : LOG_OUTPUTS;
+    for (size_t i = 0; i < fresh.count; i++)
+        fresh.at[i] = take_output(outputs, descriptors[i]);
     for (size_t i = 0; i < outputs->count; i++) {
-        outputs->at[i] = descriptors[i];
-        outputs->journal[i] = is_journal(descriptors[i]);
+        output_release(&outputs->at[i].output);
+        if (outputs->at[i].output.descriptor > STDERR_FILENO)
+            close(outputs->at[i].output.descriptor);
     }
+    *outputs = fresh;
     pthread_rwlock_unlock(&form_lock);
 }
 
@@ -232,37 +256,120 @@ bool log_format_json(struct view text, const struct log_source *source, struct b
     return json;
 }
 
+/* ---- writing; under output_lock ---- */
+
 /* Reports the first of the lines in a row that could not be written. */
-static void report_failure(int error)
+static void report_failure(const char *why)
 {
     char line[256];
-    if (atomic_exchange(&failing, true))
+    if (failing)
         return;
+    failing = true;
     size_t n = stamp(line, sizeof line);
     n += (size_t)snprintf(line + n, sizeof line - n,
                           " error the log cannot be written: %s; its lines are lost until it can\n",
-                          error ? strerror(error) : "only a part of a line fits");
-    for (size_t i = 0; i < faults_to.count; i++) {
-        ssize_t written = write(faults_to.at[i], line, n);
-        (void)written;
-    }
+                          why);
+    for (size_t i = 0; i < faults_to.count; i++)
+        output_write(&faults_to.at[i].output, (struct view){(const uint8_t *)line, n}, 0);
+}
+
+static size_t write_form(enum log_level level, const struct log_source *source, struct view text,
+                         char *line, size_t size)
+{
+    /* Of a fixed size, since there may be no memory. */
+    struct bytes out = {.data = (uint8_t *)line, .capacity = size, .max = size};
+    bytes_append(&out, priorities[level], PRIORITY_SIZE);
+    if (as_json)
+        write_json(level, source, text, &out);
+    else
+        out.size +=
+            log_write_text(line + out.size, size - out.size, level, (const char *)text.data);
+    return out.size;
+}
+
+static enum output_result write_one(struct log_output *to, const char *line, size_t size)
+{
+    size_t skipped = to->journal ? 0 : PRIORITY_SIZE;
+    struct view text = {(const uint8_t *)line + skipped, size - skipped};
+    return output_write(&to->output, text, OUTPUT_PATIENCE_MS);
+}
+
+/* Tells the reader what it missed. */
+static enum output_result tell_dropped(struct log_output *to)
+{
+    char text[128], line[sizeof text + LOG_TAIL + 128], since[CLOCK_TEXT];
+    int size =
+        snprintf(text, sizeof text, "the log was not read: %" PRIu64 " line%s dropped since %s",
+                 to->dropped, to->dropped == 1 ? " was" : "s were", clock_text(to->since, since));
+    size_t n = write_form(LOG_WARN, NULL, (struct view){(const uint8_t *)text, (size_t)size}, line,
+                          sizeof line);
+    enum output_result result = write_one(to, line, n);
+    if (result == OUTPUT_WRITTEN)
+        to->dropped = 0;
+    return result;
+}
+
+static void count_dropped(struct log_output *to)
+{
+    if (to->dropped++ == 0)
+        to->since = clock_wall(&clock_system);
+    atomic_fetch_add(&dropped_lines, 1);
 }
 
 /* The line has its priority before it, which is for the journal only. */
 static void write_to_all(const char *line, size_t size)
 {
     bool whole = true;
+    pthread_mutex_lock(&output_lock);
     for (size_t i = 0; i < lines_to.count; i++) {
-        size_t skipped = lines_to.journal[i] ? 0 : PRIORITY_SIZE;
-        ssize_t n = write(lines_to.at[i], line + skipped, size - skipped);
-        if (n == (ssize_t)(size - skipped))
+        struct log_output *to = &lines_to.at[i];
+        enum output_result result = to->dropped ? tell_dropped(to) : OUTPUT_WRITTEN;
+        if (result == OUTPUT_WRITTEN)
+            result = write_one(to, line, size);
+        int error = errno;
+        if (result == OUTPUT_WRITTEN)
             continue;
         whole = false;
-        report_failure(n < 0 ? errno : 0);
+        if (result == OUTPUT_STALLED)
+            count_dropped(to);
+        report_failure(result == OUTPUT_STALLED ? "its reader has stopped reading"
+                       : error                  ? strerror(error)
+                                                : "only a part of a line fits");
     }
-    if (whole && atomic_load_explicit(&failing, memory_order_relaxed))
-        atomic_store(&failing, false);
+    failing = failing && !whole;
+    pthread_mutex_unlock(&output_lock);
 }
+
+uint64_t log_dropped(void)
+{
+    return atomic_load(&dropped_lines);
+}
+
+bool log_trouble(struct bytes *out)
+{
+    bool trouble = false;
+    char since[CLOCK_TEXT];
+    pthread_rwlock_rdlock(&form_lock);
+    pthread_mutex_lock(&output_lock);
+    for (size_t i = 0; i < lines_to.count; i++) {
+        const struct log_output *to = &lines_to.at[i];
+        int descriptor = to->output.descriptor;
+        if (!to->dropped || !output_is_stalled(&to->output))
+            continue;
+        bytes_printf(out, "%slog: %s is not read: %" PRIu64 " line%s dropped since %s",
+                     out->size ? "; " : "",
+                     descriptor == STDERR_FILENO   ? "stderr"
+                     : descriptor == STDOUT_FILENO ? "stdout"
+                                                   : "a pipe of output_paths",
+                     to->dropped, to->dropped == 1 ? "" : "s", clock_text(to->since, since));
+        trouble = true;
+    }
+    pthread_mutex_unlock(&output_lock);
+    pthread_rwlock_unlock(&form_lock);
+    return trouble;
+}
+
+/* ---- what to write ---- */
 
 static void log_write_line(const struct log_source *source, enum log_level level, bool always,
                            const char *format, va_list args) __attribute__((format(printf, 4, 0)));
@@ -281,15 +388,10 @@ static void log_write_line(const struct log_source *source, enum log_level level
     size_t size = shown_copy(clean, shown, sizeof shown);
     if (!always && is_repeated(level, shown))
         return;
-    /* Of a fixed size, since there may be no memory. */
-    struct bytes out = {.data = (uint8_t *)line, .capacity = sizeof line, .max = sizeof line};
     pthread_rwlock_rdlock(&form_lock);
-    bytes_append(&out, priorities[level], PRIORITY_SIZE);
-    if (as_json)
-        write_json(level, source, (struct view){(const uint8_t *)shown, size}, &out);
-    else
-        out.size += log_write_text(line + out.size, sizeof line - out.size, level, shown);
-    write_to_all(line, out.size);
+    size =
+        write_form(level, source, (struct view){(const uint8_t *)shown, size}, line, sizeof line);
+    write_to_all(line, size);
     pthread_rwlock_unlock(&form_lock);
 }
 

@@ -1,4 +1,9 @@
-/* The log: one line per event, with time, level and text, on stderr by default. Any thread. */
+/*
+ * The log: one line per event, with time, level and text, on stderr by default. Any thread.
+ *
+ * No line waits for long: where the reader of a pipe, socket or terminal stops reading, lines are
+ * dropped and counted until it reads again (lib/base/output.h); a line then says how many.
+ */
 #ifndef LIB_BASE_LOG_H
 #define LIB_BASE_LOG_H
 
@@ -33,6 +38,13 @@ void log_set_outputs(const int *descriptors, size_t count);
 /* Sets where a line goes when the log cannot be written, e.g. because the disk is full: once, until
  * a line is written again. Ownership as above; standard error until set. */
 void log_set_error_outputs(const int *descriptors, size_t count);
+
+/* Lines dropped so far because a reader did not read. */
+uint64_t log_dropped(void);
+
+/* Appends which reader has stopped reading, since when, and how many lines it missed. False: none
+ * has. */
+bool log_trouble(struct bytes *out);
 
 /* Writes one line, truncated to 1 KiB. Invisible characters are escaped (lib/base/shown.h) and
  * secrets in URLs are redacted (lib/base/redact.h). */

@@ -177,7 +177,11 @@ static uint64_t writer_due(const struct journal *journal)
 {
     uint64_t due = journal->trouble[0] ? journal->probe_at : TIME_NEVER;
     uint64_t sync = journal->unsynced_since + journal->settings.sync_interval;
-    return journal->unsynced_since && sync < due ? sync : due;
+    uint64_t over = journal->refusing.over, now = clock_mono(journal->settings.clock);
+    due = journal->unsynced_since && sync < due ? sync : due;
+    if (over) /* of a clock that is another one in tests */
+        over = clock_mono(&clock_system) + (over > now ? over - now : 0);
+    return over && over < due ? over : due;
 }
 
 /* Appends all of `from` to `to`. */
@@ -209,6 +213,7 @@ static void write_what_waits(struct journal *journal)
         journal_sync_late(journal);
     if (probe && !group.first)
         journal_probe(journal);
+    journal_tell_over(journal);
     pthread_mutex_lock(&journal->lock);
     notes_written(journal, note_count);
     list_join(&journal->written, &group);

@@ -54,6 +54,7 @@ static void go_over(struct journal *journal, int dir)
     int before = journal->old_dir;
     journal->old_dir = journal->dir;
     journal->dir = dir;
+    journal->pause.until = 0;
     uint64_t live = journal->figures.live;
     pthread_mutex_unlock(&journal->lock);
     if (before >= 0)
@@ -190,22 +191,10 @@ static void put_trouble(struct journal *journal, const char *what)
                  journal->settings.directory, what);
 }
 
-static void tell_trouble_over(struct journal *journal, uint64_t since, uint64_t refused)
-{
-    char text[CLOCK_TEXT];
-    journal->refusing = false;
-    if (refused)
-        log_info("journal: can be written again, after %" PRIu64 " request%s refused since %s",
-                 refused, refused == 1 ? "" : "s", clock_text(since, text));
-    else
-        log_info("journal: can be written again");
-}
-
 void journal_set_trouble(struct journal *journal, const char *what, uint64_t refused)
 {
     pthread_mutex_lock(&journal->lock);
     bool had = journal->trouble[0], over = had && !what;
-    uint64_t since = journal->trouble_since, before = journal->trouble_refused;
     if (!what || !had) {
         journal->probe_wait = PROBE_FIRST;
         journal->probe_at = clock_mono(&clock_system) + PROBE_FIRST;
@@ -218,8 +207,10 @@ void journal_set_trouble(struct journal *journal, const char *what, uint64_t ref
     else
         journal->trouble[0] = '\0';
     pthread_mutex_unlock(&journal->lock);
-    if (over)
-        tell_trouble_over(journal, since, before);
+    if (over && journal->refusing.logged)
+        journal_accepts(journal);
+    else if (over)
+        log_info("journal: can be written again");
 }
 
 void journal_probe(struct journal *journal)

@@ -61,7 +61,16 @@ struct journal {
     uint64_t next_number, next_sequence; /* owned by the writer once it runs */
     uint64_t unsynced_since;             /* mono; 0: everything is synced */
     bool sync_failed;                    /* since the last group completed */
-    bool refusing;                       /* the last group failed, and that was logged */
+    struct {
+        bool logged;    /* that requests are refused, but not that they are accepted again */
+        uint64_t since; /* wall, like the next of what was logged */
+        uint64_t count; /* requests */
+        uint64_t over;  /* mono: when to log the end, if none is refused until then; 0: never */
+    } refusing;
+    struct {
+        uint64_t until; /* mono: no file is created until then */
+        int error;      /* errno of the last attempt */
+    } pause;
     uint64_t probe_wait;
     bool left_behind;             /* entries remain in deleted files */
     char trouble[256];            /* what prevents writing; "": nothing. Under lock */
@@ -94,6 +103,10 @@ void journal_write_group(struct journal *journal, struct journal_write *first,
 bool journal_sync(struct journal *journal);
 /* As journal_sync, for appends that have already completed: a failure can only be logged. */
 void journal_sync_late(struct journal *journal);
+
+/* Notes that requests can be accepted, and logs it once that has lasted. The writer's thread. */
+void journal_accepts(struct journal *journal);
+void journal_tell_over(struct journal *journal);
 
 /* Moves the live entries of a mostly settled segment to the end of the journal, so that it can be
  * removed. False: there is no such segment, or no room. The writer's thread. */

@@ -6,8 +6,14 @@
 #include "lib/base/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+/* After a failure of the disk, until the next attempt: each takes several system calls. */
+#define PAUSE (100 * NS_PER_MS)
+/* Without a refusal, until the log says that requests are accepted again. */
+#define CALM (5 * NS_PER_S)
 
 static void sync_segment(struct journal *journal, struct journal_segment *segment)
 {
@@ -102,6 +108,23 @@ static bool reuse(struct journal *journal, const struct journal_row *row,
     return false;
 }
 
+/* After a failure of the disk (errno). Memory may be there at the next attempt. */
+static enum journal_fault begin_pause(struct journal *journal)
+{
+    journal->pause.error = errno;
+    if (errno != ENOMEM)
+        journal->pause.until = clock_mono(journal->settings.clock) + PAUSE;
+    return JOURNAL_DISK;
+}
+
+static bool pauses(const struct journal *journal)
+{
+    if (clock_mono(journal->settings.clock) >= journal->pause.until)
+        return false;
+    errno = journal->pause.error;
+    return true;
+}
+
 static enum journal_fault create(struct journal *journal, const struct journal_row *row,
                                  uint64_t size, struct journal_segment **made)
 {
@@ -111,8 +134,10 @@ static enum journal_fault create(struct journal *journal, const struct journal_r
     if (!segment)
         return JOURNAL_NO_MEMORY;
     if (!segment_create(&segment->file, journal->dir, row->prefix, journal->next_number, size)) {
+        int error = errno;
         free(segment);
-        return JOURNAL_DISK;
+        errno = error;
+        return begin_pause(journal);
     }
     add_bytes(journal, size);
     *made = segment;
@@ -131,6 +156,8 @@ static enum journal_fault open_segment(struct journal *journal, struct journal_r
     uint64_t size = least > row->segment_bytes ? least : row->segment_bytes;
     if (!may_open(journal, size, compacting))
         return JOURNAL_FULL;
+    if (!compacting && pauses(journal))
+        return JOURNAL_DISK;
     bool spare_fits = size == journal->entries.segment_bytes;
     struct journal_segment *segment = spare_fits ? take_spare(journal) : NULL;
     if (!segment || !reuse(journal, row, segment)) {
@@ -152,6 +179,7 @@ static enum journal_fault open_segment(struct journal *journal, struct journal_r
 bool journal_can_write(struct journal *journal)
 {
     struct space one = {0, 1};
+    journal->pause.until = 0;
     return journal->entries.open ||
            open_segment(journal, &journal->entries, one, false) != JOURNAL_DISK;
 }
@@ -200,7 +228,7 @@ static enum journal_fault write_put(struct journal *journal, struct journal_row 
         int error = errno;
         seal(journal, row); /* the content after `end` is now unknown */
         errno = error;
-        return JOURNAL_DISK;
+        return begin_pause(journal);
     }
     write_advance(segment, size);
     if (!journal->unsynced_since)
@@ -274,14 +302,41 @@ static void take_back(struct journal *journal, struct journal_write *first, bool
     }
 }
 
-static void write_tell(struct journal *journal, const struct journal_write *refused)
+/* Space that comes and goes is one event for the log. */
+void journal_accepts(struct journal *journal)
 {
-    if (refused && !journal->refusing)
+    if (journal->refusing.logged && !journal->refusing.over)
+        journal->refusing.over = clock_mono(journal->settings.clock) + CALM;
+}
+
+void journal_tell_over(struct journal *journal)
+{
+    char since[CLOCK_TEXT];
+    uint64_t over = journal->refusing.over, count = journal->refusing.count;
+    if (!over || clock_mono(journal->settings.clock) < over)
+        return;
+    journal->refusing.over = 0;
+    journal->refusing.logged = false;
+    log_info("journal: can be written again, after %" PRIu64 " request%s refused since %s", count,
+             count == 1 ? "" : "s", clock_text(journal->refusing.since, since));
+}
+
+/* refused: one of `count`; NULL: none. */
+static void write_tell(struct journal *journal, const struct journal_write *refused, uint64_t count)
+{
+    if (!refused) {
+        journal_accepts(journal);
+        return;
+    }
+    if (!journal->refusing.logged) {
         log_error("journal: requests are refused: %s",
                   refused->fault == JOURNAL_DISK ? refused->error : "max_size_mib is reached");
-    else if (!refused && journal->refusing)
-        log_info("journal: requests are accepted again");
-    journal->refusing = refused;
+        journal->refusing.since = clock_wall(journal->settings.clock);
+        journal->refusing.count = 0;
+    }
+    journal->refusing.logged = true;
+    journal->refusing.over = 0;
+    journal->refusing.count += count;
 }
 
 static const char *trouble_of(const struct journal *journal, const struct journal_write *refused)
@@ -303,7 +358,7 @@ static void write_count_refused(struct journal *journal, const struct journal_wr
     if (first)
         journal_set_trouble(journal, trouble_of(journal, last), refused);
     if (first)
-        write_tell(journal, last);
+        write_tell(journal, last, refused);
     pthread_mutex_lock(&journal->lock);
     journal->figures.refused += refused;
     pthread_mutex_unlock(&journal->lock);

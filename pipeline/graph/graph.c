@@ -179,6 +179,31 @@ struct pipeline *graph_pipeline(const struct graph *graph, const char *name)
     return NULL;
 }
 
+/* The only pipeline of a signal whose name the other graph does not have; NULL: none or several. */
+static struct pipeline *only_here(const struct graph *graph, const struct graph *other,
+                                  enum signal signal)
+{
+    struct pipeline *found = NULL;
+    for (size_t i = 0; i < graph->pipeline_count; i++) {
+        struct pipeline *pipeline = &graph->pipelines[i];
+        if (pipeline->signal != signal || graph_pipeline(other, pipeline->name))
+            continue;
+        if (found)
+            return NULL;
+        found = pipeline;
+    }
+    return found;
+}
+
+struct pipeline *graph_counterpart(const struct graph *of, const struct pipeline *pipeline,
+                                   const struct graph *in)
+{
+    struct pipeline *same = graph_pipeline(in, pipeline->name);
+    return !same && only_here(of, in, pipeline->signal) == pipeline
+               ? only_here(in, of, pipeline->signal)
+               : same;
+}
+
 static bool feeds(const struct graph *from, const struct instance *receiver,
                   const struct instance *successor, const struct pipeline *pipeline)
 {
@@ -263,7 +288,7 @@ void graph_move_outlets(struct graph *from, struct graph *to)
 {
     for (size_t p = 0; p < to->pipeline_count; p++) {
         struct pipeline *pipeline = &to->pipelines[p];
-        struct pipeline *before = graph_pipeline(from, pipeline->name);
+        struct pipeline *before = graph_counterpart(to, pipeline, from);
         for (size_t i = 0; before && i < pipeline->stages[COMPONENT_PROCESSOR].count; i++)
             move_outlet(before, pipeline, i);
         link_outlets(pipeline);

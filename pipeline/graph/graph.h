@@ -96,6 +96,11 @@ struct instance *graph_find(const struct graph *graph, enum component_kind kind,
 unsigned graph_signals(const struct graph *graph, const struct instance *instance);
 
 struct pipeline *graph_pipeline(const struct graph *graph, const char *name); /* NULL: none */
+/* What a pipeline of one graph is in another: the one with its name, else the one that it was
+ * renamed to or from, which is known if each graph has one pipeline of the signal whose name the
+ * other does not have. NULL: none. */
+struct pipeline *graph_counterpart(const struct graph *of, const struct pipeline *pipeline,
+                                   const struct graph *in);
 
 /* Lists the processors in use in topological order: each comes before all that any pipeline has
  * after it. */

@@ -1,9 +1,10 @@
 /* Metrics of the process and all its components. */
+#include "lib/base/log.h"
 #include "pipeline/life/runtime_state.h"
 #include "pipeline/telemetry/instances.h"
 #include "pipeline/telemetry/process.h"
 
-enum { USED, LIMIT, THRESHOLD, RESERVE, BEYOND, GAVE_WAY, READY, RELOADS };
+enum { USED, LIMIT, THRESHOLD, RESERVE, BEYOND, GAVE_WAY, READY, RELOADS, LOG_DROPPED };
 
 static const struct metric rows[] = {
     [USED] = METRIC_ROW("spanlink_memory_used_bytes", METRIC_GAUGE, METRIC_BASIC, "By",
@@ -22,6 +23,8 @@ static const struct metric rows[] = {
                          "1 from a complete start until a stop begins, else 0."),
     [RELOADS] = METRIC_ROW("spanlink_reloads", METRIC_COUNTER, METRIC_BASIC, "{reloads}",
                            "Reloads of the configuration, by result."),
+    [LOG_DROPPED] = METRIC_ROW("spanlink_log_dropped_lines", METRIC_COUNTER, METRIC_BASIC,
+                               "{lines}", "Lines of the log that its reader did not take."),
 };
 
 static void measure_process(struct runtime *runtime, struct metrics *metrics)
@@ -36,6 +39,7 @@ static void measure_process(struct runtime *runtime, struct metrics *metrics)
     metrics_add(metrics, &rows[BEYOND], (double)atomic_load(&budget->beyond), NO_LABELS);
     metrics_add(metrics, &rows[GAVE_WAY], (double)atomic_load(&budget->gave_way), NO_LABELS);
     metrics_add(metrics, &rows[READY], runtime_ready(runtime), NO_LABELS);
+    metrics_add(metrics, &rows[LOG_DROPPED], (double)log_dropped(), NO_LABELS);
     for (size_t i = 0; i < sizeof results / sizeof *results; i++)
         metrics_add(metrics, &rows[RELOADS], (double)atomic_load(&runtime->reloads[i]),
                     METRIC_LABELS({"result", view_of(results[i])}));

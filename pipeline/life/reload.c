@@ -48,7 +48,7 @@ static bool keeps_outlets(const struct reload *reload, const struct instance *ol
         const struct pipeline *pipeline = &graph->pipelines[i], *now;
         if (!instance_list_has(&pipeline->stages[COMPONENT_PROCESSOR], old))
             continue;
-        now = graph_pipeline(reload->next, pipeline->name);
+        now = graph_counterpart(graph, pipeline, reload->next);
         if (!now || !instance_list_has(&now->stages[COMPONENT_PROCESSOR], fresh))
             return false;
     }
@@ -397,6 +397,18 @@ static void append_change(struct bytes *line, const char *what, const struct ins
     bytes_printf(line, "%s%s %s", line->size ? ", " : "", instance->path, what);
 }
 
+/* old: NULL: none. */
+static const char *change_of(const struct instance *old, const struct instance *fresh)
+{
+    if (!old)
+        return "added";
+    if (!node_equal(old->section, fresh->section))
+        return "changed";
+    return fresh->component->kind == COMPONENT_RECEIVER    ? "replaced because its signals changed"
+           : fresh->component->kind == COMPONENT_PROCESSOR ? "replaced because it left a pipeline"
+                                                           : "replaced";
+}
+
 static void reload_log(const struct reload *reload)
 {
     const struct graph *now = &reload->runtime->graph, *before = reload->next;
@@ -406,7 +418,7 @@ static void reload_log(const struct reload *reload)
         const struct instance *instance = now->instances.items[i];
         enum component_kind kind = instance->component->kind;
         if (instance->used && !in(before, instance))
-            append_change(&line, graph_find(before, kind, instance->id) ? "changed" : "added",
+            append_change(&line, change_of(graph_find(before, kind, instance->id), instance),
                           instance);
     }
     for (size_t i = 0; i < before->instances.count; i++) {

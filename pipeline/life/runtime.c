@@ -336,6 +336,19 @@ static void explain_instance(struct instance *instance, struct bytes *out)
     bytes_release(&text);
 }
 
+static void explain_log(struct bytes *out)
+{
+    struct bytes text;
+    bytes_init(&text, 1024, NULL);
+    uint64_t dropped = log_dropped();
+    if (log_trouble(&text))
+        bytes_printf(out, "%.*s\n", VIEW_ARG(bytes_view(&text)));
+    else if (dropped)
+        bytes_printf(out, "log: %" PRIu64 " lines were dropped, because it was not read\n",
+                     dropped);
+    bytes_release(&text);
+}
+
 void runtime_explain(struct runtime *runtime, struct bytes *out)
 {
     const struct instance_list *instances = &runtime->graph.instances;
@@ -347,6 +360,7 @@ void runtime_explain(struct runtime *runtime, struct bytes *out)
         bytes_printf(out, "; %" PRIu64 " bodies that stalled, or were slow or large, gave way",
                      gave_way);
     bytes_printf(out, "\n");
+    explain_log(out);
     if (runtime->phase != RUNTIME_READY)
         bytes_printf(out, "%s\n", runtime->phase == RUNTIME_PLANNED ? "starting" : "stopping");
     for (size_t i = 0; runtime->phase == RUNTIME_READY && i < instances->count; i++)

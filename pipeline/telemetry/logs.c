@@ -85,7 +85,8 @@ static int open_path(const char *path)
         return STDOUT_FILENO;
     if (strncmp(path, "file://", 7) == 0)
         path += 7;
-    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+    /* Without O_NONBLOCK, a named pipe would wait for its reader; files do not care. */
+    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640);
 }
 
 static void close_files(const int *descriptors, size_t count)

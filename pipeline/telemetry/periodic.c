@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_REQUEST = 16 << 20, MAX_LINE = 4 * MAX_REQUEST, MAX_SECTION = 64 << 10 };
 
@@ -251,7 +252,7 @@ static struct outcome print_request(struct periodic *periodic, const struct byte
     bool written = otlp_json_write(SIGNAL_METRICS, bytes_view(request), &line) &&
                    bytes_append(&line, "\n", 1) == BYTES_OK;
     if (written)
-        output_write(&periodic->output, bytes_view(&line));
+        output_write(&periodic->output, bytes_view(&line), OUTPUT_PATIENCE_MS);
     bytes_release(&line);
     return written ? OUTCOME_OK : no_memory();
 }
@@ -299,6 +300,7 @@ struct periodic *periodic_open(const struct telemetry_periodic *settings,
         problems_add(problems, NULL, place->key, "out of memory");
         return NULL;
     }
+    periodic->output = (struct output)OUTPUT_OF(STDOUT_FILENO);
     periodic->interval = (uint64_t)settings->interval * NS_PER_MS;
     periodic->write = write;
     periodic->ctx = ctx;
@@ -336,6 +338,7 @@ void periodic_close(struct periodic *periodic)
         pthread_join(periodic->thread, NULL);
     }
     exporter_free(periodic);
+    output_release(&periodic->output);
     pthread_mutex_destroy(&periodic->lock);
     pthread_cond_destroy(&periodic->stopped);
     free(periodic);

@@ -8,6 +8,7 @@
 #include "processors/correlation/rule/waiting.h"
 #include "processors/correlation/tell.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,7 +291,10 @@ static uint64_t tick(void *instance, uint64_t mono_ns)
 void correlation_hand_on(struct correlation *self)
 {
     struct release release = {0};
-    waiting_judge_all(self, correlation_now(self), &release);
+    uint64_t undecided = waiting_judge_all(self, correlation_now(self), &release);
+    if (undecided)
+        env_info(self->env, "%" PRIu64 " span%s that waited for samples %s forwarded undecided",
+                 undecided, undecided == 1 ? "" : "s", undecided == 1 ? "was" : "were");
     release_send(self, &release);
     release_resume(self);
     release_give_up(self);

@@ -1,6 +1,7 @@
 /* POST /v1/pprof: one profile, raw or gzip, like the Collector's pprof receiver. */
 #include "receivers/pprof/pprof.h"
 
+#include "lib/base/shown.h"
 #include "lib/net/http/otlp_http.h"
 #include "lib/wire/http/http_query.h"
 #include "lib/wire/http/status.h"
@@ -8,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { NAME_SIZE = 64 << 10 };
+enum { NAME_SIZE = 64 << 10, NAME_SHOWN = 64 };
 
 void push_refused(void *ctx, const char *path, const struct peer *peer, const struct outcome *why)
 {
@@ -64,13 +65,15 @@ static struct series *push_read_series(const struct pprof_receiver *self,
 {
     const char *query = http_request_query(request), *reason = "out of memory";
     const struct series_label own = {VIEW("__name__"), view_of(self->server.service_name)};
-    char *name = malloc(NAME_SIZE);
+    char *name = malloc(NAME_SIZE), shown[NAME_SHOWN];
     struct series *series = NULL;
     *outcome = pprof_push_no_memory();
     if (name && http_query_get(query, "name", name, NAME_SIZE) && *name) {
         series = series_parse(view_of(name), &reason);
-        if (!series)
-            *outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "name: %s", reason);
+        if (!series) {
+            shown_copy(view_of(name), shown, sizeof shown);
+            *outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "name: %s: \"%s\"", reason, shown);
+        }
     } else if (name) {
         series = series_new(&own, 1);
     }

@@ -5,6 +5,7 @@
  */
 #include "receivers/pyroscope/pyroscope.h"
 
+#include "lib/base/shown.h"
 #include "lib/wire/http/http_query.h"
 #include "lib/wire/http/multipart.h"
 #include "lib/wire/http/status.h"
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_SIZE = 64 << 10, WORD_SIZE = 128, TYPE_SHOWN = 40 };
+enum { NAME_SIZE = 64 << 10, NAME_SHOWN = 64, WORD_SIZE = 128, TYPE_SHOWN = 40 };
 
 static void answer_error(struct http_request *request, unsigned status,
                          const struct outcome *outcome)
@@ -358,15 +359,19 @@ static struct outcome ingest_read_body(struct ingest *ingest, struct batch **bat
     return outcome;
 }
 
-static struct series *read_name(struct http_request *request, const char **reason)
+/* NULL: *outcome. The log sums messages that begin alike, so the name comes last. */
+static struct series *read_name(struct http_request *request, struct outcome *outcome)
 {
-    char *name = malloc(NAME_SIZE);
+    char *name = malloc(NAME_SIZE), shown[NAME_SHOWN];
+    const char *reason;
     struct series *series = NULL;
-    *reason = "out of memory";
-    if (name) {
-        *reason = "the parameter is missing or too long";
-        if (http_query_get(http_request_query(request), "name", name, NAME_SIZE))
-            series = series_parse(view_of(name), reason);
+    *outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "name: %s",
+                          name ? "the parameter is missing or too long" : "out of memory");
+    if (name && http_query_get(http_request_query(request), "name", name, NAME_SIZE)) {
+        series = series_parse(view_of(name), &reason);
+        shown_copy(view_of(name), shown, sizeof shown);
+        if (!series)
+            *outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "name: %s: \"%s\"", reason, shown);
     }
     free(name);
     return series;
@@ -381,14 +386,11 @@ static struct outcome check_text(const struct ingest *ingest)
 
 void handle_ingest(const struct pyroscope_receiver *self, struct http_request *request)
 {
-    const char *reason;
     struct batch *batch = NULL;
     struct outcome outcome;
     struct ingest ingest = {.self = self, .request = request, .format = format_of(request)};
-    ingest.series = read_name(request, &reason);
-    if (!ingest.series)
-        outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "name: %s", reason);
-    else
+    ingest.series = read_name(request, &outcome);
+    if (ingest.series)
         outcome = ingest.format <= FORMAT_TREE ? check_text(&ingest) : OUTCOME_OK;
     if (outcome.verdict != VERDICT_OK) {
         series_unref(ingest.series);

@@ -290,6 +290,25 @@ def test_requests_refused_for_memory_are_told_until_they_are_accepted_again(side
     assert "otlp: accepting requests again" in sidecar.log.read_text()
 
 
+def test_memory_that_is_full_names_the_backend_that_hangs(sidecar):
+    release = threading.Event()
+    sidecar.backend.gate = release
+    large = uploads.trace_request("n" * 1000, [
+        (os.urandom(16).hex(), os.urandom(8).hex(), 1, 2, True) for _ in range(2000)])
+    try:
+        assert harness.wait_for(lambda: sidecar.send_raw(large) == 503, 30, 0)
+
+        def told():
+            sidecar.send_raw(large)
+            said = (refusals(sidecar) or {"error": ""})["error"]
+            return said if said.startswith("otlp_http has waited ") else None
+
+        assert harness.wait_for(told, 9).endswith(
+            "; if its backend is not slow, raise limit_mib of memory_limiter")
+    finally:
+        release.set()
+
+
 def test_a_full_queue_whose_backend_works_is_told(sidecar):
     release = threading.Event()
     sidecar.backend.gate = release
@@ -496,7 +515,8 @@ def test_a_journal_that_cannot_be_written_is_told_since_when(tmp_path):
     assert re.search(r"journal: .* was removed: .*, since \d\d:\d\d:\d\dZ \(3 requests refused\)$", told)
     folder.unlink()
     assert harness.wait_for(lambda: sidecar.state()["trouble"] is None, 30)
-    assert "journal: can be written again, after 3 requests refused since " in sidecar.log.read_text()
+    over = "journal: can be written again, after 3 requests refused since "
+    assert harness.wait_for(lambda: over in sidecar.log.read_text(), 30)
     sidecar.stop()
 
 

@@ -1,6 +1,7 @@
 """The log of the process: rotation, outputs that fail, sampling and fields."""
 import http.server
 import json
+import os
 import re
 import signal
 import threading
@@ -78,6 +79,22 @@ def test_a_full_disk_is_reported_once_on_stderr(tmp_path):
              if not line.startswith("debug:")]
     assert len(lines) == 1, lines
     assert "the log cannot be written: No space left on device" in lines[0]
+
+
+def test_a_named_pipe_that_nobody_reads_is_not_waited_for(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    program = start(tmp_path, f"output_paths: [{pipe}]")
+    os.close(reader)
+    program.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: "the log cannot be written: Broken pipe" in
+                            program.log.read_text(), 10)
+    stop(program)
+    again = harness.Program("again", tmp_path, [harness.SPANLINK, "--config",
+                                                tmp_path / "config.yaml"])
+    assert again.wait(20) == 1
+    assert f'cannot write to "{pipe}": No such device or address' in again.tail()
 
 
 def test_without_output_paths_there_is_no_log(tmp_path):

@@ -1,6 +1,12 @@
 #include "lib/net/server/page_server.h"
 
 #include "lib/base/clock.h"
+#include "lib/net/endpoint.h"
+#include "lib/net/http/http_host.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
 
 enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64 };
 
@@ -50,6 +56,26 @@ bool page_server_open(struct page_server *pages, const struct page_server_use *u
     on.what = use->what;
     pages->server = listen_http(&on, &options, error, error_size);
     return pages->server != NULL;
+}
+
+static bool is_loopback(const char *host)
+{
+    uint8_t address[16];
+    return strcasecmp(host, "localhost") == 0 || strcmp(host, "::1") == 0 ||
+           (inet_pton(AF_INET, host, address) == 1 && address[0] == 127);
+}
+
+bool page_server_may(const struct page_server *pages, struct http_request *request)
+{
+    struct endpoint endpoint;
+    char error[256];
+    if (!endpoint_parse(pages->endpoint, false, &endpoint, error, sizeof error) ||
+        !is_loopback(endpoint.host) ||
+        http_host_is_own(http_request_header(request, "Host"), endpoint.host))
+        return true;
+    http_respond(request, 403, "text/plain",
+                 VIEW("the Host header is neither an IP address nor localhost\n"), 0);
+    return false;
 }
 
 void page_server_retire(void *instance)

@@ -39,6 +39,11 @@ struct page_server_use {
 bool page_server_open(struct page_server *pages, const struct page_server_use *use, char *error,
                       size_t error_size);
 
+/* Whether a request may be answered: on loopback, only with a Host that names it, so that pages of
+ * other sites, whose names may resolve to it, read nothing. Elsewhere any name may be right. False:
+ * it was refused. */
+bool page_server_may(const struct page_server *pages, struct http_request *request);
+
 /* Leaves the socket to the server that has taken it over; close must follow. */
 void page_server_retire(void *instance);
 

@@ -359,10 +359,11 @@ void waiting_give_up(void *instance, struct service *service)
     release_at_tick(self, &release);
 }
 
-/* At the end, spans that wait for anything but rule 2 pass unedited. */
-static void judge_finally(struct correlation *self, struct segment *segment, bool children,
-                          struct judge_now now, struct release *release)
+/* At the end, spans that wait for anything but rule 2 pass unedited. Returns how many. */
+static uint64_t judge_finally(struct correlation *self, struct segment *segment, bool children,
+                              struct judge_now now, struct release *release)
 {
+    uint64_t undecided = 0;
     struct context context;
     context_open(&context, self, segment->process->service, now);
     context_enter(&context, segment->process);
@@ -379,18 +380,23 @@ static void judge_finally(struct correlation *self, struct segment *segment, boo
             decide_child(&context, &candidate, &decision);
         else
             rule_held(&context, &candidate, &limits, &decision);
-        if (decision.edit.action == ACTION_WAIT)
+        if (decision.edit.action == ACTION_WAIT) {
             decision = (struct decision){.edit.action = ACTION_AS_CAME, .reason = REASON_SHUTDOWN};
+            undecided++;
+        }
         waiting_let_go(&context, held, &candidate, &decision, release);
     }
+    return undecided;
 }
 
-void waiting_judge_all(struct correlation *self, struct judge_now now, struct release *release)
+uint64_t waiting_judge_all(struct correlation *self, struct judge_now now, struct release *release)
 {
+    uint64_t undecided = 0;
     struct segment *next;
     for (int children = 0; children <= 1; children++)
         for (struct segment *segment = self->hold.oldest; segment; segment = next) {
             next = segment->newer;
-            judge_finally(self, segment, children, now, release);
+            undecided += judge_finally(self, segment, children, now, release);
         }
+    return undecided;
 }

@@ -42,7 +42,8 @@ void waiting_make_room(struct correlation *self, const struct segment *coming, s
  * a struct correlation. Implements services.let_go. */
 void waiting_give_up(void *self, struct service *service);
 
-/* Empties the hold at the end: spans are linked, decided by rule 2, or passed unedited. */
-void waiting_judge_all(struct correlation *self, struct judge_now now, struct release *release);
+/* Empties the hold at the end: spans are linked, decided by rule 2, or passed unedited. Returns how
+ * many passed unedited. */
+uint64_t waiting_judge_all(struct correlation *self, struct judge_now now, struct release *release);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "tests/support/suite.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,85 @@ START_TEST(only_the_journal_gets_priorities)
 }
 END_TEST
 
+/* Makes standard error a pipe that is full. Returns the end to read. */
+static int capture_full(void)
+{
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_ge(dup2(ends[1], STDERR_FILENO), 0);
+    int flags = fcntl(ends[1], F_GETFL);
+    fcntl(ends[1], F_SETFL, flags | O_NONBLOCK);
+    while (write(ends[1], "x", 1) == 1)
+        ;
+    fcntl(ends[1], F_SETFL, flags);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    return ends[0];
+}
+
+static const char *read_all(int descriptor)
+{
+    static char text[1 << 17];
+    size_t size = 0;
+    for (ssize_t n; (n = read(descriptor, text + size, sizeof text - 1 - size)) > 0;)
+        size += (size_t)n;
+    text[size] = '\0';
+    return text;
+}
+
+static bool has_trouble(const char *what)
+{
+    struct bytes text;
+    bytes_init(&text, 1024, NULL);
+    bool trouble = log_trouble(&text);
+    ck_assert(bytes_append(&text, "", 1) == BYTES_OK);
+    ck_assert_ptr_nonnull(strstr((const char *)text.data, what));
+    bytes_release(&text);
+    return trouble;
+}
+
+START_TEST(lines_that_nobody_reads_are_dropped_and_counted)
+{
+    int reader = capture_full();
+    log_error("one");
+    log_error("two");
+    ck_assert_uint_eq(log_dropped(), 2);
+    ck_assert(has_trouble("log: stderr is not read: 2 lines dropped since "));
+    ck_assert_ptr_null(strchr(read_all(reader), '\n'));
+    ck_assert(!has_trouble(""));
+    log_error("three");
+    const char *text = read_all(reader);
+    ck_assert_ptr_nonnull(strstr(text, " warn  the log was not read: 2 lines were dropped since "));
+    ck_assert_ptr_nonnull(strstr(text, "Z\n2"));
+    ck_assert_ptr_nonnull(strstr(text, " error three\n"));
+    log_error("four");
+    ck_assert_ptr_null(strstr(read_all(reader), "dropped"));
+    ck_assert_uint_eq(log_dropped(), 2);
+}
+END_TEST
+
+START_TEST(lines_that_one_output_drops_reach_the_others)
+{
+    char path[] = "/tmp/spanlink-test-XXXXXX", text[1024] = "";
+    int file = mkstemp(path);
+    const int to[] = {STDERR_FILENO, file};
+    int reader = capture_full();
+    log_set_outputs(to, 2);
+    log_set_error_outputs(&(int){dup(file)}, 1);
+    log_error("one");
+    ck_assert_int_gt(pread(file, text, sizeof text - 1, 0), 0);
+    ck_assert_ptr_nonnull(
+        strstr(text, " error the log cannot be written: its reader has stopped reading;"));
+    ck_assert_ptr_nonnull(strstr(text, " error one\n"));
+    log_set_outputs(&(int){STDERR_FILENO}, 1); /* what stays keeps its count */
+    read_all(reader);
+    log_set_form(true, "");
+    log_error("two");
+    ck_assert_ptr_nonnull(strstr(read_all(reader), "\"msg\":\"the log was not read: 1 line was "
+                                                   "dropped since "));
+    unlink(path);
+}
+END_TEST
+
 START_TEST(a_long_event_is_cut)
 {
     char text[3000];
@@ -168,4 +248,5 @@ SUITE_MAIN("log", lines_below_the_level_are_not_written, an_event_is_one_line,
            as_json_an_event_is_an_object, a_line_names_its_component,
            of_equal_lines_the_first_and_then_some_are_written,
            lines_that_differ_in_numbers_are_equal, lines_go_where_they_are_told,
-           only_the_journal_gets_priorities, a_long_event_is_cut, levels_have_names)
+           only_the_journal_gets_priorities, lines_that_nobody_reads_are_dropped_and_counted,
+           lines_that_one_output_drops_reach_the_others, a_long_event_is_cut, levels_have_names)

@@ -1,6 +1,7 @@
 #include "lib/journal/progress.h"
 
 #include "lib/journal/segment.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/suite.h"
 
 #include <dirent.h>
@@ -71,13 +72,16 @@ static void teardown(void)
     remove_all(directory);
 }
 
+static struct fake_clock fake;
+static const struct clock *the_clock = &clock_system;
+
 static struct journal *open_with(uint64_t max_bytes, uint64_t interval)
 {
     char error[256] = "";
     struct journal_settings settings = {.directory = directory,
                                         .max_bytes = max_bytes,
                                         .sync_interval = interval,
-                                        .clock = &clock_system};
+                                        .clock = the_clock};
     struct journal *journal = journal_open(&settings, error, sizeof error);
     ck_assert_msg(journal != NULL, "%s", error);
     return journal;
@@ -608,25 +612,82 @@ START_TEST(a_few_old_entries_do_not_hold_up_the_space_of_many)
 }
 END_TEST
 
-START_TEST(a_disk_that_refuses_is_named_and_tried_again)
+/* Whether the disk has room for another file. */
+static void set_room(bool room)
+{
+    struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = room ? limit.rlim_max : 4096;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static struct journal *open_with_fake_clock(void)
+{
+    fake_clock_init(&fake);
+    the_clock = &fake.clock;
+    return open_journal();
+}
+
+static void append_refused(struct journal *journal, struct view content)
 {
     struct appended appended;
-    struct rlimit before, small = {4096, RLIM_INFINITY};
-    getrlimit(RLIMIT_FSIZE, &before);
-    small.rlim_max = before.rlim_max;
-    signal(SIGXFSZ, SIG_IGN);
-    struct journal *journal = open_journal();
-    setrlimit(RLIMIT_FSIZE, &small);
-    begin(journal, &appended, VIEW("no room for this"));
+    begin(journal, &appended, content);
     ck_assert_int_eq(await(&appended), JOURNAL_DISK);
     ck_assert_str_eq(appended.write.error, "File too large");
+}
+
+START_TEST(a_disk_that_refuses_is_named_and_tried_again)
+{
+    struct journal *journal = open_with_fake_clock();
+    set_room(false);
+    append_refused(journal, VIEW("no room for this"));
     ck_assert_uint_eq(figures_of(journal).refused, 1);
-    setrlimit(RLIMIT_FSIZE, &before);
+    set_room(true);
+    append_refused(journal, VIEW("no room for this")); /* too soon for another attempt */
+    ck_assert_uint_eq(figures_of(journal).refused, 2);
+    fake_clock_advance(&fake, NS_PER_S / 10);
     journal_keep(journal, append_text(journal, "room again"));
     journal_close(journal);
     journal = open_journal();
     ck_assert_str_eq(settle_next(journal), "room again");
     journal_close(journal);
+}
+END_TEST
+
+static unsigned count_lines(FILE *log, const char *with)
+{
+    static char text[1 << 16];
+    unsigned count = 0;
+    ssize_t size = pread(fileno(log), text, sizeof text - 1, 0);
+    ck_assert_int_ge(size, 0);
+    text[size] = '\0';
+    for (const char *at = text; (at = strstr(at, with)); at++)
+        count++;
+    return count;
+}
+
+START_TEST(room_that_comes_and_goes_is_told_once)
+{
+    static uint8_t content[SEGMENT]; /* needs a file of its own */
+    FILE *log = tmpfile();
+    ck_assert_int_ge(dup2(fileno(log), STDERR_FILENO), 0);
+    struct journal *journal = open_with_fake_clock();
+    for (int i = 0; i < 8; i++) {
+        set_room(false);
+        append_refused(journal, (struct view){content, sizeof content});
+        set_room(true);
+        fake_clock_advance(&fake, NS_PER_S / 10);
+        journal_settle(journal, append(journal, (struct view){content, sizeof content}));
+    }
+    ck_assert_uint_eq(count_lines(log, "requests are refused: "), 1);
+    ck_assert_uint_eq(count_lines(log, "can be written again"), 0);
+    fake_clock_advance(&fake, 5 * NS_PER_S);
+    journal_settle(journal, append_text(journal, "still room"));
+    journal_close(journal);
+    ck_assert_uint_eq(count_lines(log, "journal: can be written again, after 8 requests refused "),
+                      1);
+    ck_assert_uint_eq(count_lines(log, "\n"), 2);
 }
 END_TEST
 
@@ -910,6 +971,7 @@ int main(void)
     tcase_add_test(tests, what_could_never_fit_is_told_apart);
     tcase_add_test(tests, a_few_old_entries_do_not_hold_up_the_space_of_many);
     tcase_add_test(tests, a_disk_that_refuses_is_named_and_tried_again);
+    tcase_add_test(tests, room_that_comes_and_goes_is_told_once);
     tcase_add_test(tests, what_the_disk_refuses_to_sync_is_refused_and_not_found);
     tcase_add_test(tests, the_name_of_a_file_is_on_the_disk_before_the_answer);
     tcase_add_test(tests, a_mark_is_good_for_its_own_slot_alone);

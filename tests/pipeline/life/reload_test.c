@@ -3,6 +3,7 @@
 #include "lib/net/auth.h"
 #include "pipeline/life/rows.h"
 #include "pipeline/life/runtime_state.h"
+#include "tests/support/captured.h"
 #include "tests/support/scripted.h"
 #include "tests/support/some_batch.h"
 #include "tests/support/suite.h"
@@ -637,20 +638,47 @@ START_TEST(what_a_processor_holds_goes_the_new_way_when_it_leaves)
 }
 END_TEST
 
+#define NEW_PIPELINE "{receivers: [source], processors: [holder], exporters: [sink/new]}"
+
+static const char renamed[] = "receivers: {source: }\nprocessors: {holder: }\n"
+                              "exporters: {sink/new: {slot: 1}}\n"
+                              "service: {pipelines: {traces/new: " NEW_PIPELINE "}}\n";
+
+START_TEST(what_a_processor_holds_goes_the_new_way_when_its_pipeline_is_renamed)
+{
+    holder_keeps(true);
+    captured_begin();
+    begin(ONE("holder", ""));
+    offer(4);
+    const struct instance *holder = instance(COMPONENT_PROCESSOR, "holder");
+    ck_assert_int_eq(reload(renamed), RELOAD_DONE);
+    ck_assert_ptr_eq(instance(COMPONENT_PROCESSOR, "holder"), holder);
+    ck_assert_uint_eq(captured_with("processors.holder"), 0);
+    offer(1);
+    ck_assert_uint_eq(end(), 0);
+    ck_assert_uint_eq(sink_at(1)->delivered, 5);
+}
+END_TEST
+
 START_TEST(a_processor_whose_pipeline_goes_hands_on_before)
 {
     holder_keeps(true);
+    captured_begin();
     begin(ONE("holder", ""));
     offer(4);
     ck_assert_int_eq(reload("receivers: {source: }\nprocessors: {holder: }\n"
                             "exporters: {sink/new: {slot: 1}}\n"
-                            "service: {pipelines: {traces/new: {receivers: [source], processors: "
-                            "[holder], exporters: [sink/new]}}}\n"),
+                            "service: {pipelines: {traces/new: " NEW_PIPELINE
+                            ", logs: " NEW_PIPELINE
+                            ", traces/newer: {receivers: [source], exporters: [sink/new]}}}\n"),
                      RELOAD_DONE);
     sink_wait_delivered(sink_at(0), 4);
+    ck_assert_uint_eq(captured_with("receivers.source replaced because its signals changed, "
+                                    "processors.holder replaced because it left a pipeline"),
+                      1);
     offer(1);
     ck_assert_uint_eq(end(), 0);
-    ck_assert_uint_eq(sink_at(1)->delivered, 1);
+    ck_assert_uint_eq(sink_at(1)->delivered, 2);
 }
 END_TEST
 
@@ -821,6 +849,7 @@ int main(void)
         counters_go_on_and_losses_are_kept,
         a_removed_processor_hands_on_what_it_holds,
         what_a_processor_holds_goes_the_new_way_when_it_leaves,
+        what_a_processor_holds_goes_the_new_way_when_its_pipeline_is_renamed,
         a_processor_whose_pipeline_goes_hands_on_before,
         a_receiver_asks_the_authenticator_that_is_in_force,
         a_receiver_whose_signals_change_opens_anew,

@@ -1,5 +1,6 @@
 /* How spans are decided in confirmed mode: the rules as a user of the processor meets them. */
 #include "tests/processors/correlation/rig.h"
+#include "tests/support/captured.h"
 #include "tests/support/otlp_reference.h"
 
 START_TEST(a_root_whose_id_is_in_the_samples_leaves_linked_at_once)
@@ -208,6 +209,18 @@ START_TEST(text_is_of_the_service_without_the_type_in_its_name)
     ck_assert_uint_eq(rig_left(&rig, 1)->attributes, 1);
     ck_assert(rig_explains(&rig, "span ids of profiles cannot be read 1"));
     rig_close(&rig);
+}
+END_TEST
+
+START_TEST(spans_that_still_wait_at_the_end_are_told)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    RIG_SPANS(&rig, {.id = 1, .end = S}, {.id = 2, .end = S});
+    ck_assert(rig_waits(&rig, 1));
+    captured_begin();
+    rig_close(&rig);
+    ck_assert_uint_eq(captured_with("2 spans that waited for samples were forwarded undecided"), 1);
 }
 END_TEST
 
@@ -644,6 +657,7 @@ SUITE_MAIN("correlation traces", a_root_whose_id_is_in_the_samples_leaves_linked
            another_services_profiles_do_not_make_a_service_profiled,
            samples_under_another_services_name_link_nothing,
            text_is_of_the_service_without_the_type_in_its_name,
+           spans_that_still_wait_at_the_end_are_told,
            a_format_that_is_not_read_lets_held_spans_go_as_they_came,
            a_span_from_before_the_start_keeps_its_attribute,
            a_span_from_before_the_start_is_linked_where_samples_have_it,

@@ -196,6 +196,8 @@ START_TEST(a_bad_name_is_400_with_the_reason)
     rig_begin(RECEIVER());
     receiver_post(fd, "/ingest?format=pprof", OCTETS, cpu_profile(), 400, &answer);
     assert_error("\"invalid_argument\"", "name: ");
+    receiver_post(fd, "/ingest?format=pprof&name=a%2Bb", OCTETS, cpu_profile(), 400, &answer);
+    assert_error("\"invalid_argument\"", "'/': \\\"a+b\\\"");
     receiver_post(fd, "/ingest?format=pprof&name=", OCTETS, cpu_profile(), 400, &answer);
     receiver_post(fd, "/ingest?format=pprof&name=a%7Bb-c%3Dd%7D", OCTETS, cpu_profile(), 400,
                   &answer);
