@@ -187,6 +187,24 @@ def test_a_route_has_the_samples_of_its_spans_that_have_given_way(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+def test_a_route_says_that_spans_of_it_may_be_neither_kept_nor_remembered(tmp_path):
+    status = Status(tmp_path, keep=1)
+    start, route = linked_span(status), {"service": "shop", "name": "checkout"}
+    status.send(test_status.wide_trace(random.Random(2), start, 1_000_000))     # has no room
+    assert harness.wait_for(lambda: status.get("/api/traces")["keep"]["refused_spans"], 30)
+    graph = status.get("/api/flamegraph", **route)
+    assert (graph["total"], graph["truncated"]) == (10_000_000, False)
+    crowd = cpu_profile()
+    for i in range(45_000):                             # more ids at once than are remembered
+        crowd.sample([1, 10_000_000], span_id=f"{i + 1:016x}")
+    status.push("crowd", crowd, start, 10**9)
+    graph = harness.wait_for(
+        lambda: (graph := status.get("/api/flamegraph", **route))["truncated"] and graph, 30)
+    assert graph["total"] == 10_000_000
+    assert graph["text"].startswith("Spans of its time have given way to newer data or were not")
+    assert status.stop() == 0, status.tail()
+
+
 def test_a_span_of_which_nothing_is_kept_is_not_found(tmp_path):
     status, (trace, span), start = Status(tmp_path, keep=1), ids(1), time.time_ns()
     status.send(uploads.trace_request("shop", [(trace, span, start, start + 1000, False)]))
