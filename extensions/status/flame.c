@@ -1,5 +1,6 @@
 #include "extensions/status/flame_add.h"
 
+#include "extensions/status/known_routes.h"
 #include "extensions/status/left_out.h"
 #include "lib/base/clock.h"
 #include "lib/wire/otlp/otlp_span.h"
@@ -14,8 +15,10 @@
 
 enum { CAPACITY_MIN = 1024, DEEPEST = 1024, NAMES = 200000 };
 
-#define ARENA_MIN    ((size_t)1 << 20)
-#define DISCARD_STEP ((size_t)256 << 10)
+#define ARENA_MIN      ((size_t)1 << 20)
+#define DISCARD_STEP   ((size_t)256 << 10)
+#define LONGEST_WINDOW (3600 * NS_PER_S)
+#define LATEST_END     (600 * NS_PER_S) /* after a profile's arrival */
 #define STATE_LIVES                                                                                \
     (120 * NS_PER_S) /* two of the longest upload intervals of SDKs, Node's 60 s                   \
                       */
@@ -76,6 +79,19 @@ uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name)
     return (uint32_t)count;
 }
 
+void flame_weigh(struct flame *flame, uint32_t node, uint64_t value)
+{
+    uint64_t room = INT64_MAX - flame->sum;
+    if (node == 0)
+        node = flame_child(flame, 0, names_put(&flame->names, VIEW(FLAME_NO_STACK)));
+    if (value > room) {
+        flame->truncated = flame->too_large = true;
+        value = room;
+    }
+    flame->sum += value;
+    flame_nodes(flame)[node].self += (int64_t)value;
+}
+
 static void flame_begin(struct flame *flame)
 {
     struct flame_node root = {.name = names_put(&flame->names, VIEW("total"))};
@@ -84,7 +100,7 @@ static void flame_begin(struct flame *flame)
         flame->failed = true;
     if (flame->buckets)
         memset(flame->buckets, 0, flame->capacity * sizeof *flame->buckets);
-    flame->samples = flame->start = flame->end = 0;
+    flame->samples = flame->sum = flame->start = flame->end = 0;
     flame->profiles = flame->state_count = flame->newest_state = 0;
     flame->current.counted = false;
 }
@@ -139,7 +155,7 @@ void flame_finish(struct flame *flame)
     for (size_t i = 0; i < count; i++)
         flame->totals[i] = nodes[i].self;
     for (size_t i = count; i-- > 1;)
-        flame_sum(&flame->totals[nodes[i].parent], flame->totals[i]);
+        flame->totals[nodes[i].parent] += flame->totals[i];
 }
 
 /* ---- the filter ---- */
@@ -297,7 +313,8 @@ struct pprof_adding {
     struct pprof_stacks stacks;
     uint32_t *names; /* index into flame->names by name of a frame; 0: not looked up yet */
     char types[PPROF_MAX_TYPES][FLAME_TYPE_SIZE];
-    int value; /* column; -1: none */
+    int value;     /* column; -1: none */
+    int64_t limit; /* of its values: more is absurd */
     struct pprof_count samples;
     uint64_t start, end; /* of its window, wall time, ns; 0: not known */
     bool any;            /* a sample matched the filter */
@@ -333,6 +350,8 @@ static void choose_column(struct pprof_adding *adding)
             adding->value = (int)i;
     if (adding->value < 0)
         return;
+    uint64_t unit = pprof_time_unit(adding->pprof.types[adding->value].unit);
+    adding->limit = unit ? (int64_t)(PPROF_TIME_MAX / unit) : INT64_MAX;
     uint64_t start = adding->start, end = adding->end;
     if (!end)
         return;
@@ -364,12 +383,13 @@ static void add_sample(struct pprof_adding *adding, const struct pprof_sample *s
     if (adding->value < 0 || sample->values[adding->value] <= 0)
         return;
     size_t count = pprof_stacks_read(&adding->stacks, sample, frames, DEEPEST, &flame->truncated);
-    if (count == 0)
+    if (count == 0 && flame->filter.ids) /* to correlation, it names no span */
         return;
     uint32_t node = 0;
+    int64_t value = sample->values[adding->value];
     while (count-- > 0)
         node = flame_child(flame, node, name_of(adding, frames[count]));
-    flame_sum(&flame_nodes(flame)[node].self, sample->values[adding->value]);
+    flame_weigh(flame, node, (uint64_t)(value < adding->limit ? value : adding->limit));
     flame->samples += pprof_count_samples(&adding->samples, sample);
 }
 
@@ -441,11 +461,26 @@ static bool is_repeated(struct flame *flame, uint64_t hash)
     return false;
 }
 
-bool flame_overlaps(const struct flame *flame, uint64_t start, uint64_t end)
+/* When the samples of a profile count, as the steps of /api/cost have them: of one whose times
+ * correlation takes to be wrong (upload_set_window), at its end or, if that is to come, its start.
+ */
+static struct known_stretch flame_stretch(uint64_t start, uint64_t end, uint64_t arrived)
 {
+    uint64_t latest = start > arrived ? start : arrived;
+    if (end > latest && end - latest > LATEST_END)
+        end = start;
+    else if (end > start && end - start > LONGEST_WINDOW)
+        start = end;
+    return known_stretch_of(start, end, arrived);
+}
+
+bool flame_overlaps(const struct flame *flame, uint64_t start, uint64_t end, uint64_t arrived)
+{
+    struct known_stretch over = flame_stretch(start, end, arrived);
     uint64_t from = flame->filter.from, to = flame->filter.to;
     bool open = to == UINT64_MAX || from == to; /* `to` itself is asked for */
-    return (start < end ? end > from : end >= from) && (open ? start <= to : start < to);
+    return (over.from < over.to ? over.to > from : over.to >= from) &&
+           (open ? over.from <= to : over.from < to);
 }
 
 /* Sets the window. Returns whether it is in the time asked for; without one, its arrival. */
@@ -455,9 +490,9 @@ static bool is_in_time(struct pprof_adding *adding, const struct flame_source *s
     bool timed = pprof_has_time(pprof) && pprof->time_nanos > 0;
     adding->start = source->starts ? source->starts : timed ? (uint64_t)pprof->time_nanos : 0;
     if (!adding->start)
-        return flame_overlaps(adding->flame, source->arrived, source->arrived);
+        return flame_overlaps(adding->flame, 0, 0, source->arrived);
     adding->end = adding->start + (pprof->duration_nanos > 0 ? (uint64_t)pprof->duration_nanos : 0);
-    return flame_overlaps(adding->flame, adding->start, adding->end);
+    return flame_overlaps(adding->flame, adding->start, adding->end, source->arrived);
 }
 
 static bool has_ids(const struct pprof *pprof)

@@ -61,6 +61,8 @@ struct flame {
     size_t spans;        /* how many */
     uint64_t start, end; /* wall time, ns, of the profiles with such samples; 0: not known */
     int64_t period;
+    uint64_t sum;   /* of all values */
+    bool too_large; /* for their sum */
     bool truncated; /* a node, frame or profile was left out, or a profile could not be read */
     const char *text, *fix; /* why, and what to do about it: sentences; static; NULL: none */
     bool failed;            /* out of memory */

@@ -5,17 +5,17 @@
 
 #include "extensions/status/flame.h"
 
-/* Adds to a sum, which stays at its limit instead of overflowing. */
-static inline void flame_sum(int64_t *sum, int64_t value)
-{
-    if (__builtin_add_overflow(*sum, value, sum))
-        *sum = value < 0 ? INT64_MIN : INT64_MAX;
-}
+/* The name of the frame that samples without a stack are in. */
+#define FLAME_NO_STACK "(no stack)"
 
-/* The same for a value that may itself be too large. */
-static inline void flame_sum_large(int64_t *sum, uint64_t value)
+/* Adds a value to a node, or to the frame FLAME_NO_STACK if that is the root. What would take the
+ * sum of all beyond INT64_MAX is left out, so that a node is the sum of its children. */
+void flame_weigh(struct flame *flame, uint32_t node, uint64_t value);
+
+/* a * b, at most UINT64_MAX. */
+static inline uint64_t flame_product(uint64_t a, uint64_t b)
 {
-    flame_sum(sum, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+    return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
 /* Returns the child of parent with this name, and creates it if needed. Returns parent when no node
@@ -28,9 +28,10 @@ uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name);
  * process is gone. So profiles have to be added from the newest to the oldest. */
 void flame_begin_profile(struct flame *flame, uint64_t series, uint64_t service, uint64_t arrived);
 
-/* Whether a profile overlaps the time asked for. One that ends where that begins, or begins where
- * it ends, does not, so that times behind one another share none; wall, ns. */
-bool flame_overlaps(const struct flame *flame, uint64_t start, uint64_t end);
+/* Whether a profile overlaps the time asked for; 0 and 0: it states no time, and is at its arrival,
+ * as what lies after that is. One that ends where that time begins, or begins where it ends, does
+ * not, so that times behind one another share none; wall, ns. */
+bool flame_overlaps(const struct flame *flame, uint64_t start, uint64_t end, uint64_t arrived);
 
 /* Notes a sample type of the profile, and returns whether its values are to be added. Without a
  * type in the filter, the best type wins: values of a lesser type that were added before are

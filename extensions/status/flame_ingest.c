@@ -10,6 +10,7 @@
 #include "lib/wire/jfr/jfr_stacks.h"
 #include "lib/wire/otlp/otlp_span.h"
 #include "lib/wire/pprof/ingest_text.h"
+#include "lib/wire/pprof/pprof_count.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,23 +69,24 @@ static void add_value(struct recording *recording, const struct jfr_event *event
     struct flame *flame = recording->flame;
     size_t count = jfr_stacks_read(&recording->stacks, event, recording->frames, DEEPEST);
     uint32_t node = 0;
-    if (count == 0)
+    if (count == 0 && flame->filter.ids)
         return;
     while (count-- > 0)
         node = flame_child(flame, node, name_of(flame, &recording->frames[count]));
-    flame_sum_large(&flame_nodes(flame)[node].self, value);
+    flame_weigh(flame, node, value);
     flame->samples += event->samples;
 }
 
 static void add_time(struct recording *recording, const struct jfr_event *event)
 {
     struct flame *flame = recording->flame;
+    uint64_t time = flame_product(event->samples, recording->period);
     bool cpu = event->counts_cpu && flame_takes(flame, CPU_TYPE);
     bool wall = event->counts_wall && flame_takes(flame, WALL_TYPE);
     if (cpu && wall) /* wall came second: it was drawn only if it replaced CPU */
         cpu = strcmp(flame->type, CPU_TYPE) == 0;
     if (cpu || wall)
-        add_value(recording, event, event->samples * recording->period);
+        add_value(recording, event, time < PPROF_TIME_MAX ? time : PPROF_TIME_MAX);
 }
 
 /* Each such event has two values: 1, and its amount. */
@@ -115,7 +117,7 @@ static void add_event(struct recording *recording, const struct jfr_event *event
         add_amount(recording, event);
 }
 
-static bool add_recording(struct recording *recording, struct arena *arena)
+static bool add_recording(struct recording *recording, uint64_t arrived, struct arena *arena)
 {
     struct flame *flame = recording->flame;
     struct jfr_event event;
@@ -127,7 +129,7 @@ static bool add_recording(struct recording *recording, struct arena *arena)
     recording->labelled =
         jfr_labels_open(&recording->labels, recording->parts.labels, arena, &labels_fault);
     if (!flame_overlaps(flame, (uint64_t)recording->jfr.start_nanos,
-                        (uint64_t)recording->jfr.end_nanos))
+                        (uint64_t)recording->jfr.end_nanos, arrived))
         return true;
     recording->frames = arena_array_raw(arena, DEEPEST, sizeof *recording->frames);
     struct jfr_scan scan = jfr_scan_begin(&recording->jfr);
@@ -148,7 +150,7 @@ static void add_jfr(struct flame *flame, const char *query, const char *type, st
     struct arena arena;
     arena_init(&arena, (size_t)MAX_INFLATED);
     if (!jfr_parts_open(&recording.parts, type, body, flame->budget) ||
-        !add_recording(&recording, &arena))
+        !add_recording(&recording, flame->current.arrived, &arena))
         flame->truncated = true;
     arena_release(&arena);
     jfr_parts_release(&recording.parts);
@@ -178,7 +180,7 @@ void flame_add_ingest(struct flame *flame, const char *query, const char *conten
     flame_begin_profile(flame, left_out_service(view_of(name)), service, arrived);
     if (strcmp(format, "jfr") == 0)
         add_jfr(flame, query, content_type, body);
-    else if (!flame->filter.ids && flame_overlaps(flame, arrived, arrived))
+    else if (!flame->filter.ids && flame_overlaps(flame, 0, 0, arrived))
         flame_add_text(flame, &(struct flame_text){.format = format,
                                                    .content_type = content_type,
                                                    .application = name,

@@ -17,6 +17,7 @@ struct sending {
     struct flame flame;
     struct flame_writer writer;
     char title[FLAME_TITLE];
+    char missing[FLAME_TITLE]; /* that the graph is not whole, and why; "": it is */
     struct bytes piece;
     size_t sent; /* of the piece */
     bool large;
@@ -107,9 +108,12 @@ static void sending_end(void *ctx)
     free(sending);
 }
 
-static void add_headers(struct http_request *request, enum flame_format format, const char *name)
+static void add_headers(struct http_request *request, const struct sending *sending,
+                        enum flame_format format, const char *name)
 {
     answer_headers(request, true);
+    if (*sending->missing)
+        http_response_header(request, "Spanlink-Truncated", sending->missing);
     if (formats[format].how)
         answer_file_name(request, formats[format].how, name, formats[format].ending);
 }
@@ -127,6 +131,10 @@ void flame_send(struct status *self, struct http_request *request, struct flame 
     *sending = (struct sending){.self = self, .flame = *flame};
     *flame = (struct flame){0};
     snprintf(sending->title, sizeof sending->title, "%s", title);
+    const char *text = sending->flame.text, *fix = sending->flame.fix;
+    if (sending->flame.truncated && text)
+        snprintf(sending->missing, sizeof sending->missing, "%s%s%s", text, fix ? " " : "",
+                 fix ? fix : "");
     sending->writer = flame_writer_begin(&sending->flame, format, view_of(sending->title));
     bytes_init(&sending->piece, ANSWER_MAX, self->env->budget);
     bool large = flame_count(&sending->flame) + sending->flame.names.count > SMALL;
@@ -147,7 +155,7 @@ void flame_send(struct status *self, struct http_request *request, struct flame 
         answer_error(request, 503, "not enough memory for the response");
         return;
     }
-    add_headers(request, format, name);
+    add_headers(request, sending, format, name);
     if (large) {
         http_respond_stream(request, 200, type,
                             &(struct http_stream){sending_read, sending_end, sending});

@@ -5,7 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { WIDTH = 1200, ROW = 18, HEAD = 44, DEEPEST_ROW = 300, CHARACTER = 7 };
+/* LINE: of a sentence about the graph, below the HEAD. */
+enum { WIDTH = 1200, ROW = 18, HEAD = 44, LINE = 18, DEEPEST_ROW = 300, CHARACTER = 7 };
 
 #define UNIT        (1.0 / (1 << 21))       /* pixels; WIDTH of them fit into 32 bits */
 #define LEAST_WIDTH ((1u << 21) / 10u * 3u) /* UNIT; narrower frames are left out */
@@ -128,12 +129,17 @@ static struct view fitting(struct view name, double width)
     return name;
 }
 
+static unsigned top_of(const struct flame *flame)
+{
+    return flame->text ? HEAD + LINE : HEAD;
+}
+
 static bool put_frame(const struct flame *flame, size_t number, double x, double width,
                       unsigned row, struct bytes *out)
 {
     struct view name = names_get(&flame->names, flame_nodes(flame)[number].name);
     struct view shown = fitting(name, width - 4);
-    unsigned y = HEAD + row * ROW;
+    unsigned y = top_of(flame) + row * ROW;
     bool good = bytes_printf(out, "<g><title>") == BYTES_OK && put_markup(name, out);
     good &= bytes_printf(out,
                          ", self %" PRId64 ", total %" PRId64 "</title><rect x=\"%.1f\" y=\"%u\" "
@@ -168,11 +174,17 @@ static bool put_total(int64_t total, const char *unit, struct bytes *out)
     return bytes_printf(out, ", %" PRId64 " ", total) == BYTES_OK && put_markup(view_of(unit), out);
 }
 
+static bool put_line(const char *text, struct bytes *out)
+{
+    return !text || (bytes_printf(out, "<text x=\"4\" y=\"%d\">", HEAD + LINE - 8) == BYTES_OK &&
+                     put_markup(view_of(text), out) && bytes_printf(out, "</text>\n") == BYTES_OK);
+}
+
 static bool put_head(const struct flame_writer *writer, struct bytes *out)
 {
     const struct flame *flame = writer->flame;
     char type[FLAME_TYPE_SIZE], unit[FLAME_TYPE_SIZE];
-    unsigned height = HEAD + writer->places->rows * ROW;
+    unsigned height = top_of(flame) + writer->places->rows * ROW;
     flame_unit(flame, type, unit, sizeof type);
     return bytes_printf(
                out,
@@ -184,7 +196,7 @@ static bool put_head(const struct flame_writer *writer, struct bytes *out)
            put_markup(writer->title, out) &&
            bytes_printf(out, "</text>\n<text x=\"4\" y=\"36\">") == BYTES_OK &&
            put_markup(view_of(flame->type), out) && put_total(flame_total(flame, 0), unit, out) &&
-           bytes_printf(out, "</text>\n") == BYTES_OK;
+           bytes_printf(out, "</text>\n") == BYTES_OK && put_line(flame->text, out);
 }
 
 bool flame_svg_step(struct flame_writer *writer, struct bytes *out)

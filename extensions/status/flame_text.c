@@ -27,14 +27,8 @@ static uint32_t text_child(struct flame *flame, uint32_t node, struct view name)
 
 static void text_weigh(struct text_adding *adding, uint32_t node, uint64_t count)
 {
-    struct flame *flame = adding->flame;
-    int64_t *self = &flame_nodes(flame)[node].self;
-    if (count > (uint64_t)(INT64_MAX - *self) / adding->unit) {
-        flame->truncated = true;
-        return;
-    }
-    *self += (int64_t)(count * adding->unit);
-    flame->samples += count;
+    flame_weigh(adding->flame, node, flame_product(count, adding->unit));
+    adding->flame->samples += count;
 }
 
 /* Adds "a;b;c". */
@@ -206,12 +200,7 @@ static bool speedscope_stack(void *ctx, struct view unit, const uint32_t *frames
         memcpy(&name, adding->frames.data + frames[i] * sizeof name, sizeof name);
         node = flame_child(flame, node, name);
     }
-    int64_t *self = &flame_nodes(flame)[node].self;
-    if (value >= (double)(INT64_MAX - *self)) {
-        flame->truncated = true;
-        return true;
-    }
-    *self += (int64_t)value;
+    flame_weigh(flame, node, value < 0x1p63 ? (uint64_t)value : INT64_MAX);
     flame->samples++;
     return true;
 }

@@ -126,13 +126,14 @@ enum {
     PROFILE_TIME = 9,
     PROFILE_DURATION = 10,
     PROFILE_PERIOD_OF = 11,
-    PROFILE_PERIOD_IS = 12
+    PROFILE_PERIOD_IS = 12,
+    PROFILE_COMMENT = 13
 };
 enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2 };
 enum { LOCATION_ID = 1, LOCATION_LINES = 4, LINE_FUNCTION = 1 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2 };
-/* The string table: "", the parts of the types, then all names. */
+/* The string table: "", the parts of the types, all names, then the comment. */
 enum { STRING_TYPE = 1, STRING_UNIT, STRING_PERIOD_TYPE, STRING_PERIOD_UNIT, STRING_NAMES };
 
 static void put_type(struct proto_write *write, uint32_t number, uint64_t type, uint64_t unit)
@@ -202,6 +203,8 @@ static void pprof_end(const struct flame *flame, struct proto_write *write)
     proto_write_number(write, PROFILE_DURATION, flame->end - flame->start);
     put_type(write, PROFILE_PERIOD_OF, STRING_PERIOD_TYPE, STRING_PERIOD_UNIT);
     proto_write_number(write, PROFILE_PERIOD_IS, flame->period > 0 ? (uint64_t)flame->period : 0);
+    if (flame->text)
+        proto_write_varint(write, PROFILE_COMMENT, STRING_NAMES + flame->names.count);
 }
 
 /* Writes one item of a part. Returns whether the part has ended. A name is a location and a
@@ -228,6 +231,8 @@ static bool pprof_item(struct flame_writer *writer, struct proto_write *write)
         put_text(write, at ? part_of(flame->type, at) : VIEW(""));
         return at == 4;
     case PPROF_STRINGS:
+        if (at >= flame->names.count && flame->text)
+            put_text(write, view_of(flame->text));
         if (at >= flame->names.count)
             return true;
         put_text(write, names_get(&flame->names, at));

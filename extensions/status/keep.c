@@ -60,8 +60,11 @@ static void keep_drop_oldest(struct keep *keep, struct keep_ring *ring, enum evi
     keep->reach.for_memory += why == FOR_MEMORY ? oldest->requests : 0;
     if (oldest->arrived > keep->reach.whole_since)
         keep->reach.whole_since = oldest->arrived;
-    if (oldest->kind != KEPT_TRACES && oldest->arrived > keep->reach.profiles)
-        keep->reach.profiles = oldest->arrived;
+    uint64_t *newest = oldest->kind != KEPT_TRACES    ? &keep->reach.profiles
+                       : oldest->class == KEPT_LINKED ? &keep->reach.linked_traces
+                                                      : NULL;
+    if (newest && oldest->arrived > *newest)
+        *newest = oldest->arrived;
     kept_unref(oldest);
 }
 
@@ -417,8 +420,11 @@ uint64_t keep_oldest_block(struct keep *keep, enum kept_class class)
 
 static void note_oldest(struct keep_reach *reach, const struct kept *kept)
 {
-    if (kept && kept->kind == KEPT_TRACES && (!reach->oldest || kept->first < reach->oldest))
-        reach->oldest = kept->first;
+    if (!kept)
+        return;
+    uint64_t *oldest = kept->kind == KEPT_TRACES ? &reach->oldest : &reach->oldest_profile;
+    if (!*oldest || kept->first < *oldest)
+        *oldest = kept->first;
 }
 
 struct keep_reach keep_reach(struct keep *keep)

@@ -55,14 +55,16 @@ struct keep_ring {
 
 /* How far back it reaches. Times are wall time of arrival, ns. */
 struct keep_reach {
-    uint64_t oldest;        /* of the kept traces; 0: none are kept */
-    uint64_t whole_since;   /* nothing that arrived later was evicted; 0: nothing was at all */
-    uint64_t requests;      /* that were evicted; ... */
-    uint64_t spans;         /* ... the spans in them; ... */
-    uint64_t for_memory;    /* ... of these, since the memory budget was short */
-    uint64_t profiles;      /* arrival of the newest profile that was evicted; 0: none was */
-    uint64_t refused;       /* requests that were never kept: no room or no memory, ... */
-    uint64_t refused_spans; /* ... and the spans in them */
+    uint64_t oldest;         /* of the kept traces; 0: none are kept; ... */
+    uint64_t oldest_profile; /* ... of the kept profiles */
+    uint64_t whole_since;    /* nothing that arrived later was evicted; 0: nothing was at all */
+    uint64_t requests;       /* that were evicted; ... */
+    uint64_t spans;          /* ... the spans in them; ... */
+    uint64_t for_memory;     /* ... of these, since the memory budget was short */
+    uint64_t profiles;       /* arrival of the newest profile that was evicted; 0: none was */
+    uint64_t linked_traces;  /* the same of the traces with linked spans */
+    uint64_t refused;        /* requests that were never kept: no room or no memory, ... */
+    uint64_t refused_spans;  /* ... and the spans in them */
 };
 
 struct keep {

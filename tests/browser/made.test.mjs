@@ -664,6 +664,31 @@ test("the list says since when it is complete", async () => {
   await spanlink.remove();
 });
 
+test("a route whose profiles have given way says so", async () => {
+  const spanlink = await Spanlink.start({ ...HASTY, status: "keep_mib: 1" });
+  const page = await open(browser, `${spanlink.url}/#/traces`);
+  const end = now();
+  const root = span({ trace: id(32), name: "GET /gone", start: end - 900n * MS, end });
+  await sendProfile(spanlink, "shop", [{ stack: ["main"], value: 10_000_000, span: root.spanId }],
+    end - 10n * NS, end);
+  await sendSpans(spanlink, "shop", [root]);
+  const route = "service=shop&name=GET%20%2Fgone";
+  const graph = () => spanlink.api(`/api/flamegraph?${route}`);
+  await until(async () => (await graph()).total > 0, "the samples");
+  await until(async () => {
+    const samples = Array.from({ length: 600 }, () => ({ stack: ["main", id(120)], value: 1 }));
+    await sendProfile(spanlink, "other", samples, now() - NS, now());
+    return (await graph()).total === 0;
+  }, "the eviction");
+  await page.goto(`${spanlink.url}/#/flame?${route}`);
+  await page.getByText("Profiles of its time have given way to newer data").waitFor();
+  await page.goto(`${spanlink.url}/#/flame?${route}&from=-5m`);
+  await page.getByText("Profiles of its time have given way to newer data").waitFor();
+  assert.equal(await page.getByText("no sample of this route").count(), 0);
+  await close(page);
+  await spanlink.remove();
+});
+
 describe("profiles with wall time only", () => {
   let spanlink;
   let root;

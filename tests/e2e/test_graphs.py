@@ -1,5 +1,6 @@
 """Flame graphs over the API: which samples they have, and what becomes of one that memory cannot
 hold."""
+import gzip
 import random
 import time
 
@@ -109,6 +110,170 @@ def test_a_window_is_drawn_where_it_was(tmp_path, profile_time, length):
         at = start + int(begin * 10**9)
         drawn = total(status, service="shop", **{"from": at, "to": at + 10**9})
         assert drawn == expected * 10_000_000, begin
+    assert status.stop() == 0, status.tail()
+
+
+def cost(status, service, name, **when):
+    return sum(r["cpu_ns"] for r in status.get("/api/cost", service=service, **when)["routes"]
+               if name in (None, r["span_name"]))
+
+
+def cpu_profile():
+    return uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+
+
+def linked_span(status):
+    """One of a route, with 10 ms, in a kept trace."""
+    start = time.time_ns()
+    request, pprof = spans_named("shop", ["checkout"], start)
+    status.push("shop", pprof, start, 10**9)
+    status.send(request)
+    assert harness.wait_for(lambda: status.get("/api/traces")["traces"] and
+                            total(status, service="shop", name="checkout"), 30), status.tail()
+    return start
+
+
+def displace(status):
+    """Fills keep_mib with linked traces, until that one has given way."""
+    random_, now, (trace, _) = random.Random(1), time.time_ns(), ids(1)
+
+    def gone():
+        status.send(test_status.wide_trace(random_, now))
+        return trace not in {row["trace_id"] for row in status.get("/api/traces")["traces"]}
+    assert harness.wait_for(gone, 60), status.tail()
+
+
+def test_every_graph_says_when_its_spans_and_profiles_have_given_way(tmp_path):
+    status = Status(tmp_path, keep=1, correlation="link: local_root")
+    linked_span(status)
+    trace, span = ids(1)
+    forms = [{"service": "shop", "name": "checkout"}, {"service": "shop"}, {"span": span}]
+    forms += [{**form, "from": "-5m"} for form in forms if "service" in form]
+    for form in [*forms, {"trace": trace}]:
+        graph = status.get("/api/flamegraph", **form)
+        assert not graph["truncated"] and graph["text"] is None, form
+    displace(status)
+    assert cost(status, "shop", "checkout") == 10_000_000
+    for form in forms:
+        graph = status.get("/api/flamegraph", **form)
+        assert (graph["total"], graph["truncated"]) == (0, True), form
+        assert graph["text"].startswith("Profiles of its time have given way"), form
+        assert "keep_mib" in graph["fix"], form
+    status.get("/api/flamegraph", status=404, trace=trace)
+    fresh = {"from": "now", "to": "now"}
+    assert not status.get("/api/flamegraph", **forms[0], **fresh)["truncated"]
+    never = status.get("/api/flamegraph", service="shop", name="never seen")
+    assert not never["truncated"] and never["text"] is None
+    assert status.stop() == 0, status.tail()
+
+
+def test_a_route_has_the_samples_of_its_spans_that_have_given_way(tmp_path):
+    status = Status(tmp_path, keep=1, correlation="link: local_root")
+    start, (_, span) = linked_span(status), ids(1)
+    displace(status)
+    status.push("shop", cpu_profile().sample([2, 20_000_000], span_id=span), start + 10**9, 10**9)
+    route = {"service": "shop", "name": "checkout"}
+    graph = harness.wait_for(
+        lambda: (graph := status.get("/api/flamegraph", **route))["total"] and graph, 20)
+    assert (graph["total"], graph["spans"], graph["truncated"]) == (20_000_000, 1, True)
+    assert cost(status, "shop", "checkout") == 30_000_000
+    for form in FORMATS:
+        answer, whole = [requests.get(status.url("/api/flamegraph"), timeout=10, params={
+            **route, "name": name, "format": form}) for name in ("checkout", "never seen")]
+        assert answer.headers["Spanlink-Truncated"] == f"{graph['text']} {graph['fix']}", form
+        assert "Spanlink-Truncated" not in whole.headers, form
+        body = gzip.decompress(answer.content) if form == "pprof" else answer.content
+        assert (graph["text"].encode() in body) == (form != "folded"), form
+    assert status.stop() == 0, status.tail()
+
+
+def test_a_route_says_that_spans_of_it_may_be_neither_kept_nor_remembered(tmp_path):
+    status = Status(tmp_path, keep=1)
+    start, route = linked_span(status), {"service": "shop", "name": "checkout"}
+    status.send(test_status.wide_trace(random.Random(2), start, 1_000_000))     # has no room
+    assert harness.wait_for(lambda: status.get("/api/traces")["keep"]["refused_spans"], 30)
+    graph = status.get("/api/flamegraph", **route)
+    assert (graph["total"], graph["truncated"]) == (10_000_000, False)
+    crowd = cpu_profile()
+    for i in range(45_000):                             # more ids at once than are remembered
+        crowd.sample([1, 10_000_000], span_id=f"{i + 1:016x}")
+    status.push("crowd", crowd, start, 10**9)
+    graph = harness.wait_for(
+        lambda: (graph := status.get("/api/flamegraph", **route))["truncated"] and graph, 30)
+    assert graph["total"] == 10_000_000
+    assert graph["text"].startswith("Spans of its time have given way to newer data or were not")
+    assert status.stop() == 0, status.tail()
+
+
+def test_a_span_of_which_nothing_is_kept_is_not_found(tmp_path):
+    status, (trace, span), start = Status(tmp_path, keep=1), ids(1), time.time_ns()
+    status.send(uploads.trace_request("shop", [(trace, span, start, start + 1000, False)]))
+    assert harness.wait_for(lambda: status.get("/api/traces")["traces"], 30)
+    assert total(status, span=span) == 0
+    random_ = random.Random(2)
+
+    def gone():
+        status.send(test_status.wide_trace(random_, start))
+        return trace not in {row["trace_id"] for row in status.get("/api/traces")["traces"]}
+    assert harness.wait_for(gone, 60), status.tail()
+    assert status.get(f"/api/spans/{span}")["decision"] != "linked"
+    answer = status.get("/api/flamegraph", status=404, span=span)
+    assert "evicted for newer data" in answer["error"]
+    assert status.stop() == 0, status.tail()
+
+
+@pytest.mark.parametrize("ahead, length", [(60, 2), (-1800, 7200), (-3590, 3700), (-30, 20)])
+def test_rows_and_graphs_have_a_profile_at_the_same_time(tmp_path, ahead, length):
+    """Also one whose clock is ahead, or whose window is too long."""
+    status, start = Status(tmp_path), time.time_ns()
+    request, pprof = spans_named("shop", ["GET /"], start - 2 * 10**9)
+    status.push("shop", pprof, start + ahead * 10**9, length * 10**9)
+    status.send(request)
+    assert harness.wait_for(lambda: cost(status, "shop", "GET /"), 30), status.tail()
+    when = {"from": "-5m", "to": "now"}
+    assert total(status, service="shop") == 10_000_000
+    assert cost(status, "shop", "GET /", **when) == total(status, service="shop", **when)
+    assert total(status, service="shop", name="GET /", **when) == (
+        0 if length > 7000 else 10_000_000)
+    assert status.stop() == 0, status.tail()
+
+
+def test_rows_and_graphs_add_up(tmp_path):
+    """With samples that have no stack, and values that no machine has."""
+    status, start, (_, span) = Status(tmp_path), time.time_ns(), ids(1)
+    request, pprof = spans_named("shop", ["GET /"], start)
+    pprof.sample([3, 30_000_000], [], span_id=span)
+    status.push("shop", pprof, start, 10**9)
+    huge, longest = cpu_profile(), 2**48 - 1
+    for name in "abcde":
+        huge.sample([2**61, 2**62], [name], span_id=span)
+    status.send(request)
+    status.push("shop", huge, start + 10**9, 10**9)
+    assert harness.wait_for(
+        lambda: cost(status, "shop", "GET /") > 10_000_000, 30), status.tail()
+    route, rest = 10_000_000 + 5 * longest, 30_000_000
+    assert cost(status, "shop", "GET /") == total(status, service="shop", name="GET /") == route
+    assert status.get(f"/api/spans/{span}")["cpu_ns"] == total(status, span=span) == route
+    graph = status.get("/api/flamegraph", service="shop")
+    assert graph["total"] == cost(status, "shop", None) == route + rest
+    assert sum(node[3] for node in graph["nodes"]) == graph["total"] and not graph["truncated"]
+    folded = status.get("/api/flamegraph", service="shop", format="folded").text
+    assert "(no stack) 30000000\n" in folded
+    assert status.stop() == 0, status.tail()
+
+
+def test_a_graph_says_that_its_rows_are_those_of_another_name(tmp_path):
+    status, start, (_, span) = Status(tmp_path), time.time_ns(), ids(1)
+    request, pprof = spans_named("spans", ["GET /"], start)
+    pprof.sample([2, 20_000_000])
+    status.push("profiles", pprof, start, 10**9)
+    status.send(request)
+    assert harness.wait_for(lambda: cost(status, "spans", "GET /"), 30), status.tail()
+    graphs = {name: status.get("/api/flamegraph", service=name) for name in ("spans", "profiles")}
+    assert (graphs["spans"]["total"], graphs["profiles"]["total"]) == (0, 30_000_000)
+    assert "under the name of another service" in graphs["spans"]["text"]
+    assert "spans of another service" in graphs["profiles"]["text"]
+    assert not any(graph["truncated"] for graph in graphs.values())
     assert status.stop() == 0, status.tail()
 
 

@@ -40,11 +40,11 @@ static void check_totals(const struct flame *flame)
     size_t count = flame->nodes.size / sizeof *nodes;
     int64_t *sums = calloc(count + 1, sizeof *sums);
     for (size_t i = count; sums && i-- > 0;) {
-        flame_sum(&sums[i], nodes[i].self);
+        sums[i] += nodes[i].self;
         if (flame_total(flame, i) != sums[i] || (i && nodes[i].parent >= i))
             abort();
         if (i)
-            flame_sum(&sums[nodes[i].parent], sums[i]);
+            sums[nodes[i].parent] += sums[i];
     }
     free(sums);
 }

@@ -135,8 +135,8 @@ export class FlamePanel {
 
 	nothing() {
 		const { span, from } = this.source;
-		const next = h("p", span ? "No sample was taken while this span ran."
-			: from ? "No profile of this time is kept." : "No sample is here.");
+		const next = h("p", this.meta.missing || (span ? "No sample was taken while this span ran."
+			: from ? "No profile of this time is kept." : "No sample is here."));
 		if (!span && !from) this.sayWhy(next);
 		const types = this.meta.types.filter((type) => type !== this.meta.type);
 		return notice("", "No samples here", next, types.length > 0 ? this.types() : null,
@@ -154,7 +154,7 @@ export class FlamePanel {
 		fill(line, !known ? "Nothing of a service of this name has arrived. "
 			: other ? ["Samples of its spans came under another name, ",
 				anchor(link("flame", { service: other }), other), ". "]
-				: known.has_profiles ? `Its profiles have no sample ${name !== undefined ? "of this route" : "yet"}. `
+				: known.has_profiles ? this.meta.missing ? `${this.meta.missing} ` : `Its profiles have no sample ${name !== undefined ? "of this route" : "yet"}. `
 					: "No profile of it has arrived; they come 10 to 60 s after the spans. ",
 		anchor(link("why"), "Why"));
 	}

@@ -4,6 +4,9 @@
 
 #include "lib/wire/pprof/pprof.h"
 
+/* No sample is longer, ns: 78 hours. */
+#define PPROF_TIME_MAX ((UINT64_C(1) << 48) - 1)
+
 /* The nanoseconds of a unit of time, such as "milliseconds"; 0: it is none. */
 uint64_t pprof_time_unit(struct view unit);
 

@@ -98,7 +98,7 @@ void upload_add_rest(struct upload *upload, uint64_t count, uint64_t cpu_ns, uin
 
 uint64_t upload_product(uint64_t a, uint64_t b)
 {
-    return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+    return b && a > PPROF_TIME_MAX / b ? PPROF_TIME_MAX : a * b;
 }
 
 static uint64_t labels_of(const struct series *series)

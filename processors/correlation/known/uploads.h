@@ -107,7 +107,7 @@ bool upload_make_rows(struct upload *upload, size_t count, bool wall, struct are
 /* Adds samples that no row has. */
 void upload_add_rest(struct upload *upload, uint64_t count, uint64_t cpu_ns, uint64_t wall_ns);
 
-/* a * b, at most UINT64_MAX. */
+/* A time: a * b, at most PPROF_TIME_MAX. */
 uint64_t upload_product(uint64_t a, uint64_t b);
 
 /* uploads_jfr.c: the list without its service. NULL: *why says why it cannot be read. */

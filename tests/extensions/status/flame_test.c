@@ -3,6 +3,7 @@
 #include "extensions/status/left_out.h"
 
 #include "lib/base/clock.h"
+#include "lib/wire/pprof/pprof_count.h"
 #include "lib/wire/pprof/pprof_stacks.h"
 #include "tests/support/pprof_build.h"
 #include "tests/support/suite.h"
@@ -12,6 +13,8 @@
 
 #define CPU_TYPE "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 #define ID_A     UINT64_C(0x0123456789abcdef)
+#define STARTED  (UINT64_C(1800000000) * NS_PER_S)
+#define ARRIVED  (STARTED + 12 * NS_PER_S)
 
 static const char id_a[] = "0123456789abcdef", id_b[] = "fedcba9876543210";
 
@@ -49,7 +52,7 @@ static void draw(struct flame *flame, const struct flame_filter *filter, struct 
 {
     struct bytes raw = profile();
     struct series *series = labels("shop");
-    struct flame_source source = {.raw = bytes_view(&raw), .series = series, .arrived = 7};
+    struct flame_source source = {.raw = bytes_view(&raw), .series = series, .arrived = ARRIVED};
     flame_init(flame, filter, budget);
     flame_add_pprof(flame, &source);
     flame_add_pprof(flame, &source); /* repeated, it counts once */
@@ -255,16 +258,118 @@ START_TEST(cpu_time_of_another_type_is_told)
 }
 END_TEST
 
-START_TEST(sums_stay_at_their_limit)
+/* A profile of the window: a sample of 2^62 in each of five functions. */
+static void add_huge(struct flame *flame, const char *unit)
 {
-    int64_t sum = INT64_MAX - 1;
-    flame_sum(&sum, 1);
-    ck_assert_int_eq(sum, INT64_MAX);
-    flame_sum(&sum, INT64_MAX);
-    ck_assert_int_eq(sum, INT64_MAX);
-    flame_sum(&sum, -1);
-    flame_sum_large(&sum, UINT64_MAX);
-    ck_assert_int_eq(sum, INT64_MAX);
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "cpu", unit);
+    for (int i = 0; i < 5; i++)
+        pprof_build_sample(
+            build, (const int64_t[]){INT64_C(1) << 62},
+            (const char *const[]){(const char *[]){"a", "b", "c", "d", "e"}[i], "main", NULL});
+    struct bytes raw = pprof_build_raw(build);
+    flame_add_pprof(flame, &(struct flame_source){.raw = bytes_view(&raw), .arrived = ARRIVED});
+    bytes_release(&raw);
+    pprof_build_free(build);
+}
+
+/* Times count as correlation counts them; the sum of anything else is cut. */
+START_TEST(absurd_values_add_up)
+{
+    static const struct {
+        const char *unit;
+        int64_t total;
+        bool truncated;
+    } cases[] = {
+        {"nanoseconds", (int64_t)(5 * PPROF_TIME_MAX), false},
+        {"milliseconds", (int64_t)(PPROF_TIME_MAX / NS_PER_MS * 5), false},
+        {"count", INT64_MAX, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct flame_filter filter = {.type = "", .to = UINT64_MAX};
+        struct flame flame;
+        int64_t sum = 0;
+        flame_init(&flame, &filter, NULL);
+        add_huge(&flame, cases[i].unit);
+        flame_finish(&flame);
+        for (size_t node = 0; node < flame_count(&flame); node++)
+            sum += flame_nodes(&flame)[node].self;
+        ck_assert_int_eq(flame_total(&flame, 0), cases[i].total);
+        ck_assert_int_eq(sum, cases[i].total);
+        ck_assert(flame.truncated == cases[i].truncated && flame.too_large == cases[i].truncated);
+        flame_release(&flame);
+    }
+}
+END_TEST
+
+/* A profile with 20 ns on a stack, and 30 ns on none. */
+static void add_stackless(struct flame *flame, uint64_t start, uint64_t length, uint64_t arrived)
+{
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_time(build, (int64_t)start, (int64_t)length);
+    pprof_build_sample(build, (const int64_t[]){20}, (const char *const[]){"main", NULL});
+    pprof_build_label(build, "span_id", id_a);
+    pprof_build_sample(build, (const int64_t[]){30}, (const char *const[]){NULL});
+    pprof_build_label(build, "span_id", id_a);
+    struct bytes raw = pprof_build_raw(build);
+    flame_add_pprof(flame, &(struct flame_source){.raw = bytes_view(&raw), .arrived = arrived});
+    bytes_release(&raw);
+    pprof_build_free(build);
+}
+
+/* As in the rows of routes, they are the service's, but no span's. */
+START_TEST(samples_without_a_stack_are_drawn)
+{
+    const struct flame_id ids[] = {{ID_A, 0}};
+    for (int by_id = 0; by_id < 2; by_id++) {
+        const struct flame_filter filter = {
+            .ids = by_id ? ids : NULL, .id_count = 1, .type = "", .to = UINT64_MAX};
+        struct flame flame;
+        struct bytes text;
+        flame_init(&flame, &filter, NULL);
+        add_stackless(&flame, STARTED, 10 * NS_PER_S, ARRIVED);
+        flame_finish(&flame);
+        ck_assert_int_eq(flame_total(&flame, 0), by_id ? 20 : 50);
+        ck_assert_str_eq(folded(&flame, &text), by_id ? "main 20\n" : "main 20\n(no stack) 30\n");
+        bytes_release(&text);
+        flame_release(&flame);
+    }
+}
+END_TEST
+
+/* A profile is drawn with the time in which /api/cost counts it. */
+START_TEST(a_profile_whose_clock_is_wrong_is_drawn_where_it_counts)
+{
+    enum { MINUTE = 60, HOUR = 3600 };
+    static const struct {
+        int64_t start, length, from, to; /* s; of the arrival */
+        bool drawn;
+    } cases[] = {
+        {-12, 10, -20, 0, true},
+        {-12, 10, -2, 0, false},
+        {MINUTE, 10, -20, 1, true}, /* ahead: at its arrival */
+        {MINUTE, 10, MINUTE, 2 * MINUTE, false},
+        {-5, 60, -20, -1, true}, /* ends after it arrived */
+        {-2 * HOUR, 2 * HOUR, -20, 1, true},
+        {-2 * HOUR, 2 * HOUR, -HOUR, -20, false}, /* too long: at its end */
+        {-HOUR / 2, 2 * HOUR, -20, 0, false},
+        {-HOUR / 2, 2 * HOUR, -HOUR, -20, true}, /* and ends too late: at its start */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct flame_filter filter = {
+            .type = "",
+            .from = ARRIVED + (uint64_t)cases[i].from * NS_PER_S,
+            .to = ARRIVED + (uint64_t)cases[i].to * NS_PER_S,
+        };
+        struct flame flame;
+        flame_init(&flame, &filter, NULL);
+        add_stackless(&flame, ARRIVED + (uint64_t)cases[i].start * NS_PER_S,
+                      (uint64_t)cases[i].length * NS_PER_S, ARRIVED);
+        flame_finish(&flame);
+        ck_assert_msg((flame_total(&flame, 0) > 0) == cases[i].drawn, "case %zu", i);
+        flame_release(&flame);
+    }
 }
 END_TEST
 
@@ -306,6 +411,30 @@ START_TEST(its_svg_has_a_rectangle_for_each_frame_below_its_caller)
     ck_assert_ptr_nonnull(strstr(at, "</g>\n</svg>\n"));
     bytes_release(&out);
     flame_release(&flame);
+}
+END_TEST
+
+static bool has_text(struct flame *flame, enum flame_format format, const char *sentence)
+{
+    struct bytes out;
+    bytes_init(&out, 1 << 16, NULL);
+    ck_assert(flame_write_all(flame, format, VIEW("title"), &out));
+    bool has = memmem(out.data, out.size, sentence, strlen(sentence));
+    bytes_release(&out);
+    return has;
+}
+
+START_TEST(a_file_says_what_is_missing)
+{
+    static const enum flame_format formats[] = {FLAME_JSON, FLAME_PPROF, FLAME_SVG};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct flame flame;
+        draw(&flame, &(struct flame_filter){.service = "shop", .type = "", .to = UINT64_MAX}, NULL);
+        ck_assert(!has_text(&flame, formats[i], "Some are missing."));
+        flame.text = "Some are missing.";
+        ck_assert(has_text(&flame, formats[i], "Some are missing."));
+        flame_release(&flame);
+    }
 }
 END_TEST
 
@@ -581,7 +710,9 @@ END_TEST
 SUITE_MAIN("status flame", a_span_has_the_samples_that_name_it,
            an_id_may_be_asked_for_in_the_profiles_of_one_service,
            a_service_has_all_and_another_type_where_it_is_asked_for, names_are_text_in_every_format,
-           cpu_time_of_another_type_is_told, sums_stay_at_their_limit,
+           cpu_time_of_another_type_is_told, absurd_values_add_up,
+           samples_without_a_stack_are_drawn,
+           a_profile_whose_clock_is_wrong_is_drawn_where_it_counts, a_file_says_what_is_missing,
            its_svg_has_a_rectangle_for_each_frame_below_its_caller, its_pprof_has_the_same_totals,
            a_deep_stack_is_cut_at_its_leaf, too_many_nodes_count_for_their_parents,
            a_state_is_drawn_as_each_series_had_it_last, frames_without_symbols_are_drawn,

@@ -141,10 +141,14 @@ START_TEST(it_tells_how_far_back_it_reaches)
     struct keep_reach reach = keep_reach(&keep);
     ck_assert_uint_eq(reach.oldest, 0);
     ck_assert_uint_eq(reach.whole_since, 0);
+    ck_assert_uint_eq(reach.oldest_profile, 0);
     add_profile(&keep, KIB, 'p'); /* arrived at 2 */
+    ck_assert_uint_eq(keep_reach(&keep).oldest_profile, 2);
     for (uint64_t at = 5; at <= 7; at++)
         add_traces_at(&keep, at);
     reach = keep_reach(&keep);
+    ck_assert_uint_eq(reach.oldest_profile, 0);
+    ck_assert_uint_eq(reach.linked_traces, 5);
     ck_assert_uint_eq(reach.oldest, 6);
     ck_assert_uint_eq(reach.whole_since, 5);
     ck_assert_uint_eq(reach.profiles, 2);

@@ -1,0 +1,154 @@
+/* Says what a flame graph lacks of what it was asked for. */
+#include "extensions/status/flame_wanted.h"
+#include "extensions/status/known_find.h"
+
+#include <stdlib.h>
+
+static bool is_of_service(const struct flame_query *query)
+{
+    return *query->service && !query->name.given && !*query->span;
+}
+
+/* ---- under the watch's lock ---- */
+
+/* When the first profile of a service came, or of one under whose name its spans' samples come; 0:
+ * none did. */
+static uint64_t service_first(const struct known *known, struct view name)
+{
+    uint64_t first = 0;
+    for (size_t i = 1; i < known->service_count; i++) {
+        const struct known_service *each = known->services[i];
+        const struct known_service *other = known->services[each->profiles_under];
+        if (!names_eq(&known->names, each->name, name))
+            continue;
+        if (each->first_came && (!first || each->first_came < first))
+            first = each->first_came;
+        if (each->profiles_under && other->first_came && (!first || other->first_came < first))
+            first = other->first_came;
+    }
+    return first;
+}
+
+/* The ids of spans that are older than this are not remembered, or not of all; 0: of all are. */
+static uint64_t forgotten_until(const struct known *known)
+{
+    uint64_t until = known->passed_over ? known->passed_over_at : 0;
+    for (uint32_t i = 0; known->span_count == KNOWN_SPANS && i < KNOWN_SPANS; i++) {
+        uint64_t decided = known_at(known, (known->newest + i) % KNOWN_SPANS)->decided;
+        if (decided)
+            return decided > until ? decided : until;
+    }
+    return until;
+}
+
+/* ---- what has given way ---- */
+
+/* Until when what was asked for may be missing, by when it came; 0: nothing is. */
+struct given_way {
+    uint64_t profiles, spans;
+};
+
+/* Whether a profile has given way that came then, as correlation noted it, after it passed. */
+static bool has_given_way(const struct keep_reach *reach, uint64_t came)
+{
+    bool kept = reach->oldest_profile && reach->oldest_profile <= came;
+    return came && came <= reach->profiles + (kept ? 0 : ARRIVAL_NEAR);
+}
+
+static struct given_way given_way_of(struct status *self, const struct wanted *wanted)
+{
+    const struct flame_query *query = wanted->query;
+    struct keep_reach reach = keep_reach(&self->keep);
+    uint64_t first = wanted->earliest, forgotten = 0;
+    status_lock(self);
+    if (is_of_service(query)) {
+        first = service_first(&self->known, view_of(query->service));
+    } else if (wanted->forgets || self->known.passed_over) {
+        forgotten = *query->span ? 0 : forgotten_until(&self->known);
+        if (forgotten && query->name.given)
+            first = service_first(&self->known, view_of(query->service));
+    }
+    bool skipped = self->skipped_spans || reach.refused_spans;
+    status_unlock(self);
+    struct given_way way = {.profiles = reach.profiles,
+                            .spans = skipped ? forgotten : reach.linked_traces};
+    if (forgotten < way.spans)
+        way.spans = forgotten;
+    uint64_t began = *query->trace ? wanted->began : first;
+    if (!has_given_way(&reach, first))
+        way.profiles = 0;
+    if (!began || began > way.spans)
+        way.spans = 0;
+    return way;
+}
+
+static void say_given_way(struct status *self, const struct wanted *wanted, struct flame *flame)
+{
+    struct given_way way = given_way_of(self, wanted);
+    uint64_t from = wanted->query->from_ns;
+    if (way.profiles && from <= way.profiles)
+        flame->text = "Profiles of its time have given way to newer data, so that samples are "
+                      "missing.";
+    else if (way.spans && from <= way.spans)
+        flame->text = "Spans of its time have given way to newer data or were not kept, so that "
+                      "samples of them may be missing.";
+    else
+        return;
+    flame->fix = "Raise keep_mib of the status extension.";
+}
+
+/* ---- names ---- */
+
+/* Whose graph and rows are not the same samples, since names differ. */
+static void say_names(struct status *self, const struct flame_query *query, struct flame *flame)
+{
+    status_lock(self);
+    const struct known *known = &self->known;
+    for (size_t i = 1; i < known->service_count; i++) {
+        const struct known_service *each = known->services[i];
+        if (!each->profiles_under)
+            continue;
+        if (names_eq(&known->names, each->name, view_of(query->service)))
+            flame->text =
+                "Samples of its spans came under the name of another service, and are in "
+                "that one's flame graph: see profile_services_unmatched in /api/services.";
+        else if (names_eq(&known->names, known->services[each->profiles_under]->name,
+                          view_of(query->service)))
+            flame->text = "Some of its samples name spans of another service, and count for the "
+                          "routes of that: see profile_services_unmatched in /api/services.";
+        else
+            continue;
+        flame->fix = "Give the profiler and the SDK of the spans the same name.";
+    }
+    status_unlock(self);
+}
+
+void wanted_say_missing(struct status *self, struct wanted *wanted, struct flame *flame)
+{
+    const struct flame_query *query = wanted->query;
+    if (is_of_service(query)) {
+        status_lock(self);
+        wanted_note_left_out(self, wanted, view_of(query->service), query->from_ns, query->to_ns);
+        status_unlock(self);
+    }
+    flame->truncated |= wanted->beyond > 0;
+    flame->text = wanted->text;
+    flame->fix = wanted->fix;
+    if (!flame->text && flame->too_large)
+        flame->text = "Some values are too large to be added up, and were cut.";
+    if (!flame->text && flame->truncated)
+        flame->text =
+            "Some stacks are missing: there are too many of them or of their spans, or a profile "
+            "could not be read.";
+    if (!flame->text)
+        say_given_way(self, wanted, flame);
+    flame->truncated |= flame->text != NULL;
+    if (!flame->text && is_of_service(query))
+        say_names(self, query, flame);
+    /* They are not added up: OTLP profiles may give the same time as samples and as cpu. */
+    if (!flame->text && flame_has_other_cpu(flame)) {
+        flame->text = "CPU time came in profiles of several types, and one of them is drawn.";
+        flame->fix =
+            "Choose another of `types` that has :cpu: (the parameter type) to see its part.";
+    }
+}

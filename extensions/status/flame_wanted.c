@@ -1,0 +1,269 @@
+/* Finds the span ids whose samples a flame graph has. */
+#include "extensions/status/flame_wanted.h"
+
+#include "extensions/status/inherited.h"
+#include "extensions/status/known_find.h"
+#include "extensions/status/known_routes.h"
+#include "extensions/status/looked.h"
+#include "lib/wire/proto/text.h"
+
+#include <stdlib.h>
+
+enum { IDS_MAX = 200000 };
+
+/* Beyond IDS_MAX, one of the newest takes the place of one of the oldest. */
+static void want(struct wanted *wanted, uint64_t id, uint64_t service)
+{
+    if (!id)
+        return;
+    if (wanted->count == IDS_MAX) {
+        wanted->ids[wanted->beyond++ % IDS_MAX] = (struct flame_id){id, service};
+        return;
+    }
+    if (wanted->count == wanted->capacity) {
+        size_t capacity = wanted->capacity ? wanted->capacity * 2 : 64;
+        struct flame_id *ids = realloc(wanted->ids, capacity * sizeof *ids);
+        if (!ids)
+            return;
+        wanted->ids = ids;
+        wanted->capacity = capacity;
+    }
+    wanted->ids[wanted->count++] = (struct flame_id){id, service};
+}
+
+static bool fits(const struct flame_query *query, const struct looked_span *each)
+{
+    const struct otlp_span *span = &each->span;
+    if (span->span_id.size != 8 || span->trace_id.size != 16)
+        return false;
+    if (*query->span)
+        return span_id_load(span->span_id.data) == query->span_id &&
+               (!*query->service || view_eq(each->service, view_of(query->service)));
+    if (*query->trace)
+        return memcmp(span->trace_id.data, query->trace_id, 16) == 0;
+    return view_eq(each->service, view_of(query->service)) &&
+           answer_is_name(&query->name, span->name);
+}
+
+/* Under the watch's lock: the service whose profiles have a span's samples, where spans of several
+ * services have its id; 0: any. */
+static uint64_t profiles_of(const struct known *known, uint64_t id, struct view service)
+{
+    size_t others = 0;
+    for (const struct known_span *span = known_find(known, id); span;
+         span = known_next(known, span))
+        others += known_has_samples(span);
+    if (others < 2)
+        return 0;
+    const struct known_span *own = known_find_of(known, id, service);
+    if (own && known_has_samples(own))
+        service = names_get(&known->names, known->services[own->under]->name);
+    return left_out_service(service);
+}
+
+/* The earliest of several times; 0: not known. */
+static void note_time(uint64_t *earliest, uint64_t time)
+{
+    if (time && (!*earliest || time < *earliest))
+        *earliest = time;
+}
+
+/* The samples of a span's link, and those with its own id, which came late or under another name if
+ * it is not linked. */
+static void want_span(struct wanted *wanted, const struct looked_span *each, uint64_t link)
+{
+    struct known *known = &wanted->self->known;
+    uint64_t id = span_id_load(each->span.span_id.data);
+    status_lock(wanted->self);
+    const struct known_span *own = known_find_of(known, id, each->service);
+    if (link)
+        want(wanted, link, profiles_of(known, link, each->service));
+    if (link && !known_find(known, link)) /* its samples came after it had begun */
+        note_time(&wanted->earliest, each->span.start_ns);
+    if (id != link && own && known_has_samples(own))
+        want(wanted, id, profiles_of(known, id, each->service));
+    status_unlock(wanted->self);
+}
+
+static bool want_visited(void *ctx, const struct looked_span *each)
+{
+    struct wanted *wanted = ctx;
+    const struct otlp_span *span = &each->span;
+    uint64_t link = 0;
+    if (!fits(wanted->query, each))
+        return true;
+    wanted->seen = wanted->kept = true;
+    note_time(&wanted->began, span->start_ns);
+    text_cut(each->service, wanted->service, sizeof wanted->service);
+    text_cut(span->name, wanted->name, sizeof wanted->name);
+    bool by_route = wanted->query->name.given; /* whose samples are those of its own spans */
+    if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
+        link = 0;
+    if (by_route && link_is_inherited(span, link))
+        link = 0;
+    want_span(wanted, each, link);
+    return true;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct flame_id *x = a, *y = b;
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return (x->service > y->service) - (x->service < y->service);
+}
+
+static uint64_t window_arrival(const struct known *known, uint32_t serial)
+{
+    const struct known_window *window = &known->windows[serial % KNOWN_WINDOWS];
+    return serial && window->serial == serial ? window->arrived : 0;
+}
+
+void wanted_note_left_out(struct status *self, struct wanted *wanted, struct view service,
+                          uint64_t from, uint64_t to)
+{
+    const struct left_out *left = left_outs_find(&self->left_outs, service, from, to);
+    if (left) {
+        wanted->text = left_out_text(left);
+        wanted->fix = left_out_fix(left);
+    }
+}
+
+static void note_left_out_of_span(struct status *self, struct wanted *wanted,
+                                  const struct known_span *span, uint64_t from, uint64_t to)
+{
+    const struct known *known = &self->known;
+    if (from && to)
+        wanted_note_left_out(self, wanted,
+                             names_get(&known->names, known->services[span->service]->name),
+                             from - ARRIVAL_NEAR, to + ARRIVAL_NEAR);
+}
+
+/* When the first profile with samples of a span came; of one that is not remembered, a time not
+ * much later: a span is decided when it has come. */
+static uint64_t first_arrival(const struct known *known, const struct known_span *span)
+{
+    uint64_t arrival = window_arrival(known, span->first_window);
+    return arrival || !known_has_samples(span) ? arrival : span->decided;
+}
+
+/* Sets the range of arrival times of all samples of these ids; unlimited if one is not known. */
+static void narrow(struct status *self, struct wanted *wanted)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    bool all = wanted->count > 0;
+    status_lock(self);
+    for (size_t i = 0; i < wanted->count; i++) {
+        const struct known *known = &self->known;
+        const struct known_span *span = known_find(known, wanted->ids[i].id);
+        bool any = false;
+        for (; span; span = known_next(known, span)) {
+            note_time(&wanted->earliest, first_arrival(known, span));
+            if (!span->first_window)
+                continue;
+            uint64_t from = window_arrival(known, span->first_window);
+            uint64_t to = window_arrival(known, span->last_window);
+            note_left_out_of_span(self, wanted, span, from, to);
+            any = from && to && !span->beside && !span->untimed;
+            first = from < first ? from : first;
+            last = to > last ? to : last;
+        }
+        all = all && any;
+    }
+    status_unlock(self);
+    wanted->first = all ? first - ARRIVAL_NEAR : 0;
+    wanted->last = all ? last + ARRIVAL_NEAR : UINT64_MAX;
+}
+
+/* The routes that are asked for, one of each tenant; of each its turn + 1, 0: it is not. */
+struct asked_routes {
+    uint32_t turns[KNOWN_ROUTES];
+    uint64_t samples; /* that they have counted */
+    bool whole;       /* they are all, and have counted since the first of them */
+};
+
+static void ask_routes(const struct known *known, const struct flame_query *query,
+                       struct asked_routes *asked)
+{
+    *asked = (struct asked_routes){.whole = true};
+    bool any = false;
+    for (size_t i = KNOWN_UNNAMED; i < known->route_count; i++) {
+        const struct known_route *route = &known->routes[i];
+        struct view service = names_get(&known->names, known->services[route->service]->name);
+        if (!route->used || !view_eq(service, view_of(query->service)) ||
+            !answer_is_name(&query->name, known_route_name(known, route)))
+            continue;
+        asked->turns[i] = route->turn + 1u;
+        asked->samples += route->samples + route->wall_samples;
+        asked->whole &= route->turn == 0;
+        any = true;
+    }
+    asked->whole &= any || known->route_count < KNOWN_ROUTES;
+}
+
+/* The spans with samples that are known to be of a trace or a route: they are drawn whether they
+ * are kept or not. */
+static void want_remembered(struct status *self, struct wanted *wanted)
+{
+    const struct flame_query *query = wanted->query;
+    uint64_t low = *query->trace ? span_id_load(query->trace_id + 8) : 0, samples = 0;
+    struct asked_routes asked;
+    status_lock(self);
+    const struct known *known = &self->known;
+    ask_routes(known, query, &asked);
+    for (uint32_t i = 0; i < known->span_count; i++) {
+        const struct known_span *span = known_at(known, i);
+        size_t route = known_route_for(known, span);
+        bool fits = query->name.given ? asked.turns[route] : low && span->trace == low;
+        if (!fits || !known_has_samples(span))
+            continue;
+        samples += span->samples + span->wall_samples;
+        want(wanted, span->id,
+             profiles_of(known, span->id,
+                         names_get(&known->names, known->services[span->service]->name)));
+    }
+    wanted->forgets = *query->trace || !asked.whole || samples != asked.samples;
+    status_unlock(self);
+}
+
+/* Each once. */
+static void sort(struct wanted *wanted)
+{
+    size_t count = 0;
+    if (!wanted->ids) /* there are none */
+        return;
+    qsort(wanted->ids, wanted->count, sizeof *wanted->ids, by_id);
+    for (size_t i = 0; i < wanted->count; i++)
+        if (i == 0 || by_id(&wanted->ids[i], &wanted->ids[count - 1]) != 0)
+            wanted->ids[count++] = wanted->ids[i];
+    wanted->count = count;
+}
+
+void wanted_find(struct status *self, struct wanted *wanted)
+{
+    struct flame_query *query = wanted->query;
+    uint64_t first = 0, last = UINT64_MAX;
+    if (*query->trace) {
+        const struct looked *looked = looked_update(self);
+        const struct looked_trace *trace = looked ? looked_find(looked, query->trace_id) : NULL;
+        if (!trace)
+            return;
+        first = trace->first;
+        last = looked_last(trace);
+    }
+    looked_walk(self, first, last, want_visited, wanted);
+    if (*query->span) {
+        status_lock(self);
+        const struct known_span *span = known_find(&self->known, query->span_id);
+        for (; span; span = known_next(&self->known, span)) {
+            wanted->seen = true;
+            want(wanted, span->link, 0);
+            want(wanted, known_has_samples(span) ? query->span_id : 0, 0);
+        }
+        status_unlock(self);
+    }
+    if ((*query->trace && wanted->seen) || query->name.given)
+        want_remembered(self, wanted);
+    sort(wanted);
+    narrow(self, wanted);
+}
