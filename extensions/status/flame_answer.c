@@ -103,7 +103,7 @@ static void draw(struct status *self, const struct wanted *wanted, struct flame 
     bytes_init(&plain, PLAIN_MAX, self->env->budget);
     struct kept **list = keep_list(&self->keep, 0, &count);
     for (size_t i = count; i-- > 0 && !flame->failed;)
-        if (list[i]->kind != KEPT_TRACES && list[i]->arrived >= wanted->first &&
+        if (kept_is_profile(list[i]->kind) && list[i]->arrived >= wanted->first &&
             list[i]->arrived <= wanted->last)
             add_kept(flame, list[i], &plain);
     keep_list_free(list, count);

@@ -138,10 +138,23 @@ static void gather_passed(void *ctx, const struct batch *batch, bool linked)
     }
 }
 
+/* Wakes the thread when many numbers of forgotten spans wait to be kept. */
+static bool has_gone(const struct status *self)
+{
+    return self->known.gone_count > KNOWN_GONE / 4;
+}
+
+static void wake_for_gone(struct status *self)
+{
+    if (has_gone(self))
+        pthread_cond_signal(&self->wake);
+}
+
 static void gather_decided(void *ctx, const struct watch_decision *decision)
 {
     struct status *self = ctx;
     known_decided(&self->known, decision);
+    wake_for_gone(self);
 }
 
 static void gather_sampled(void *ctx, const struct watch_window *window,
@@ -152,6 +165,7 @@ static void gather_sampled(void *ctx, const struct watch_window *window,
         known_window_came(&self->known, window);
     else
         known_sampled(&self->known, window, samples, count);
+    wake_for_gone(self);
 }
 
 /* ---- on the extension's thread, or that of a request to the API ---- */
@@ -414,6 +428,22 @@ static void trim(struct status *self)
     heap_trim();
 }
 
+_Static_assert(KEEP_FIGURES % sizeof(struct known_figures) == 0, "figures are not divided");
+
+/* Numbers of spans that are remembered no more are kept with their traces. */
+static void gather_gone(struct status *self)
+{
+    size_t count;
+    uint64_t before = keep_reach(&self->keep).oldest;
+    status_lock(self);
+    struct known_figures *gone = known_take_gone(&self->known, before, &count);
+    status_unlock(self);
+    if (gone)
+        keep_figures(&self->keep, (struct view){(const uint8_t *)gone, count * sizeof *gone},
+                     clock_wall(self->env->clock));
+    free(gone);
+}
+
 /* Everything queued so far, taken out of the queue. What was decided of it is known then. */
 static struct gathered *gathered_list(struct status *self)
 {
@@ -437,6 +467,7 @@ void gather_take(struct status *self)
         gather_work(self, each);
         gathered_free(each);
     }
+    gather_gone(self);
     give_way(self);
     uint64_t spent = charge(self, before);
     self->spent += spent;
@@ -457,7 +488,8 @@ void gather_take(struct status *self)
 static void rest(struct status *self, uint64_t until)
 {
     status_lock(self);
-    while (!self->stopping && self->gathered <= GATHER_SOON && clock_mono(&clock_system) < until)
+    while (!self->stopping && self->gathered <= GATHER_SOON && !has_gone(self) &&
+           clock_mono(&clock_system) < until)
         thread_cond_wait_until(&self->wake, &self->watch->lock, until);
     status_unlock(self);
 }
@@ -465,7 +497,8 @@ static void rest(struct status *self, uint64_t until)
 static bool wait_for_more(struct status *self, uint64_t until)
 {
     status_lock(self);
-    while (!self->stopping && !self->first && clock_mono(&clock_system) < until) {
+    while (!self->stopping && !self->first && !has_gone(self) &&
+           clock_mono(&clock_system) < until) {
         self->asleep = true;
         thread_cond_wait_until(&self->wake, &self->watch->lock, until);
     }

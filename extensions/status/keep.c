@@ -58,11 +58,14 @@ static void keep_drop_oldest(struct keep *keep, struct keep_ring *ring, enum evi
     keep->reach.requests += oldest->requests;
     keep->reach.spans += oldest->spans;
     keep->reach.for_memory += why == FOR_MEMORY ? oldest->requests : 0;
-    if (oldest->arrived > keep->reach.whole_since)
-        keep->reach.whole_since = oldest->arrived;
-    uint64_t *newest = oldest->kind != KEPT_TRACES    ? &keep->reach.profiles
-                       : oldest->class == KEPT_LINKED ? &keep->reach.linked_traces
-                                                      : NULL;
+    uint64_t *until =
+        oldest->kind == KEPT_FIGURES ? &keep->reach.figures : &keep->reach.whole_since;
+    if (oldest->arrived > *until)
+        *until = oldest->arrived;
+    uint64_t *newest = kept_is_profile(oldest->kind) ? &keep->reach.profiles
+                       : oldest->kind == KEPT_TRACES && oldest->class == KEPT_LINKED
+                           ? &keep->reach.linked_traces
+                           : NULL;
     if (newest && oldest->arrived > *newest)
         *newest = oldest->arrived;
     kept_unref(oldest);
@@ -111,10 +114,10 @@ static void keep_push(struct keep *keep, struct kept *kept)
     ring->ring[(ring->oldest + ring->count++) % ring->capacity] = kept;
 }
 
-static void keep_close_block(struct keep *keep, struct keep_ring *ring)
+static void keep_close_block(struct keep *keep, struct kept **at)
 {
-    struct kept *block = ring->block;
-    ring->block = NULL;
+    struct kept *block = *at;
+    *at = NULL;
     if (block)
         keep_push(keep, block);
 }
@@ -122,7 +125,7 @@ static void keep_close_block(struct keep *keep, struct keep_ring *ring)
 /* Charges for one that is to come; others give way. False: there is no room for it at all. */
 static bool keep_charge(struct keep *keep, enum kept_class class, size_t size)
 {
-    size_t blocks = 0;
+    size_t blocks = keep->figures ? keep->figures->charged : 0;
     for (int i = 0; i < KEPT_CLASSES; i++)
         blocks += keep->rings[i].block ? keep->rings[i].block->charged : 0;
     if (size + blocks > keep->max)
@@ -160,24 +163,56 @@ static struct kept *keep_new(struct keep *keep, enum kept_kind kind, enum kept_c
 
 /* ---- in ---- */
 
+/* Appends to a block that has room. */
+static void keep_append(struct kept *block, struct view bytes, uint64_t arrived)
+{
+    bytes_append_view(&block->bytes, bytes);
+    block->plain = block->bytes.size;
+    block->arrived = arrived;
+    block->first = block->first ? block->first : arrived;
+}
+
 void keep_traces(struct keep *keep, enum kept_class class, struct view request, size_t spans,
                  uint64_t arrived)
 {
     struct keep_ring *ring = &keep->rings[class];
     pthread_mutex_lock(&keep->lock);
     if (ring->block && ring->block->bytes.size + request.size > ring->block->bytes.max)
-        keep_close_block(keep, ring);
+        keep_close_block(keep, &ring->block);
     if (!ring->block)
         ring->block = keep_new(keep, KEPT_TRACES, class,
                                request.size > BLOCK_SIZE ? request.size : BLOCK_SIZE, 0);
     if (ring->block) {
-        bytes_append_view(&ring->block->bytes, request);
-        ring->block->plain = ring->block->bytes.size;
-        ring->block->arrived = arrived;
-        ring->block->first = ring->block->requests++ ? ring->block->first : arrived;
+        keep_append(ring->block, request, arrived);
+        ring->block->requests++;
         ring->block->spans += spans;
     } else {
         keep->refused_spans += spans;
+    }
+    pthread_mutex_unlock(&keep->lock);
+}
+
+void keep_figures(struct keep *keep, struct view figures, uint64_t arrived)
+{
+    const size_t most = KEEP_FIGURES;
+    pthread_mutex_lock(&keep->lock);
+    uint64_t refused = keep->refused;
+    while (figures.size) {
+        struct kept *block = keep->figures;
+        if (block && block->bytes.size == most)
+            keep_close_block(keep, &keep->figures);
+        if (!keep->figures)
+            keep->figures = keep_new(keep, KEPT_FIGURES, KEPT_LINKED, most, 0);
+        if (!keep->figures) {
+            keep->refused = refused;
+            keep->reach.figures = arrived;
+            break;
+        }
+        size_t room = most - keep->figures->bytes.size;
+        size_t size = figures.size < room ? figures.size : room;
+        keep_append(keep->figures, (struct view){figures.data, size}, arrived);
+        figures.data += size;
+        figures.size -= size;
     }
     pthread_mutex_unlock(&keep->lock);
 }
@@ -326,7 +361,9 @@ void keep_shrink(struct keep *keep, size_t size)
 {
     pthread_mutex_lock(&keep->lock);
     for (int class = 0; class < KEPT_CLASSES && keep->size > size; class ++)
-        keep_close_block(keep, &keep->rings[class]);
+        keep_close_block(keep, &keep->rings[class].block);
+    if (keep->size > size)
+        keep_close_block(keep, &keep->figures);
     while (keep->size > size && keep_drop(keep, FOR_MEMORY))
         continue;
     pthread_mutex_unlock(&keep->lock);
@@ -348,7 +385,7 @@ static struct kept *keep_copy_block(const struct keep *keep, const struct kept *
     if (!kept)
         return NULL;
     *kept = (struct kept){.refs = 1,
-                          .kind = KEPT_TRACES,
+                          .kind = block->kind,
                           .class = block->class,
                           .serial = block->serial,
                           .arrived = block->arrived,
@@ -361,6 +398,15 @@ static struct kept *keep_copy_block(const struct keep *keep, const struct kept *
     return NULL;
 }
 
+static void keep_list_block(const struct keep *keep, const struct kept *block, uint64_t from,
+                            struct kept **list, size_t *count)
+{
+    bool wanted = block && block->serial >= from;
+    struct kept *copy = wanted ? keep_copy_block(keep, block) : NULL;
+    if (copy)
+        list[(*count)++] = copy;
+}
+
 static int by_serial(const void *a, const void *b)
 {
     uint64_t x = (*(struct kept *const *)a)->serial, y = (*(struct kept *const *)b)->serial;
@@ -371,7 +417,7 @@ struct kept **keep_list(struct keep *keep, uint64_t from, size_t *count)
 {
     *count = 0;
     pthread_mutex_lock(&keep->lock);
-    size_t most = KEPT_CLASSES;
+    size_t most = KEPT_CLASSES + 1;
     for (int class = 0; class < KEPT_CLASSES; class ++)
         most += keep->rings[class].count;
     struct kept **list = malloc(most * sizeof *list);
@@ -384,11 +430,10 @@ struct kept **keep_list(struct keep *keep, uint64_t from, size_t *count)
             atomic_fetch_add_explicit(&each->refs, 1, memory_order_relaxed);
             list[(*count)++] = each;
         }
-        bool wanted = ring->block && ring->block->serial >= from;
-        struct kept *block = wanted ? keep_copy_block(keep, ring->block) : NULL;
-        if (block)
-            list[(*count)++] = block;
+        keep_list_block(keep, ring->block, from, list, count);
     }
+    if (list)
+        keep_list_block(keep, keep->figures, from, list, count);
     pthread_mutex_unlock(&keep->lock);
     if (list)
         qsort(list, *count, sizeof *list, by_serial);
@@ -420,7 +465,7 @@ uint64_t keep_oldest_block(struct keep *keep, enum kept_class class)
 
 static void note_oldest(struct keep_reach *reach, const struct kept *kept)
 {
-    if (!kept)
+    if (!kept || kept->kind == KEPT_FIGURES)
         return;
     uint64_t *oldest = kept->kind == KEPT_TRACES ? &reach->oldest : &reach->oldest_profile;
     if (!*oldest || kept->first < *oldest)

@@ -15,7 +15,13 @@
 /* In the order of eviction. */
 enum kept_class { KEPT_UNLINKED, KEPT_LINKED, KEPT_CLASSES };
 
-enum kept_kind { KEPT_TRACES, KEPT_PPROF, KEPT_PROFILES, KEPT_OPAQUE };
+/* FIGURES: the extension's own: numbers of spans, behind one another. */
+enum kept_kind { KEPT_TRACES, KEPT_PPROF, KEPT_PROFILES, KEPT_OPAQUE, KEPT_FIGURES };
+
+static inline bool kept_is_profile(enum kept_kind kind)
+{
+    return kind != KEPT_TRACES && kind != KEPT_FIGURES;
+}
 
 /* Refcounted and immutable, except that its bytes are compressed in place while the keep has the
  * only reference, and that the current block grows. */
@@ -63,6 +69,7 @@ struct keep_reach {
     uint64_t for_memory;     /* ... of these, since the memory budget was short */
     uint64_t profiles;       /* arrival of the newest profile that was evicted; 0: none was */
     uint64_t linked_traces;  /* the same of the traces with linked spans */
+    uint64_t figures;        /* the same of figures, evicted or refused */
     uint64_t refused;        /* requests that were never kept: no room or no memory, ... */
     uint64_t refused_spans;  /* ... and the spans in them */
 };
@@ -72,8 +79,9 @@ struct keep {
     size_t max;
     pthread_mutex_t lock; /* guards the rest */
     struct keep_ring rings[KEPT_CLASSES];
-    size_t size;     /* bytes of all */
-    uint64_t serial; /* the newest given */
+    struct kept *figures; /* a block of them, charged to the ring of linked; NULL: none */
+    size_t size;          /* bytes of all */
+    uint64_t serial;      /* the newest given */
     uint64_t refused, refused_spans;
     uint64_t freed;          /* bytes that it shrank by: compressed, or evicted FOR_MEMORY */
     struct keep_reach reach; /* but for oldest and what was refused */
@@ -85,6 +93,11 @@ void keep_release(struct keep *keep);
 /* Adds a traces request with so many spans. */
 void keep_traces(struct keep *keep, enum kept_class class, struct view request, size_t spans,
                  uint64_t arrived);
+
+/* Adds figures, which give way as linked traces do. KEEP_FIGURES is a multiple of the size of one:
+ * none is divided. */
+enum { KEEP_FIGURES = 16000 };
+void keep_figures(struct keep *keep, struct view figures, uint64_t arrived);
 
 /* Adds a profiles request, whose kind, arrival, series, query and content type are in head and are
  * taken over. A large one is compressed at once, and refused if it then has more than a quarter of
@@ -110,7 +123,7 @@ struct keep_reach keep_reach(struct keep *keep);
 
 /* Says how many requests were not kept, and what to do: those that were refused, and those that the
  * caller skipped. Writes "" if there are none. */
-enum { KEEP_TEXT = 480 };
+enum { KEEP_TEXT = 800 };
 void keep_text(const struct keep_reach *reach, uint64_t skipped, uint64_t skipped_spans,
                char out[KEEP_TEXT]);
 

@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Past so many rows at once, and so many a second, they are counted by service only: what a table
- * costs is small beside the rest at any load. */
-enum { TOKENS_MAX = KNOWN_SPANS, TOKENS_A_SECOND = 2000 };
-
 /* Samples of a span that has not passed after METERED_AFTER count as no span's in the metrics,
  * for good. Those that came under another name than its own are not its own if, within FOREIGN_FOR,
  * a span of that service comes with the id. */
@@ -29,7 +25,7 @@ struct known_tables {
 
 bool known_init(struct known *known, struct budget *budget)
 {
-    *known = (struct known){.budget = budget, .tokens = TOKENS_MAX};
+    *known = (struct known){.budget = budget, .tokens = TOKENS_MAX, .share = UINT32_MAX};
     names_init(&known->names, NAMES, budget);
     known->services[0] = calloc(1, sizeof **known->services);
     known->tables = calloc(1, sizeof *known->tables);
@@ -51,33 +47,10 @@ void known_release(struct known *known)
         free(known->services[i]);
     known_routes_release(known);
     free(known->tables);
+    free(known->gone);
     names_release(&known->names);
     budget_give(known->budget, known->charged);
     *known = (struct known){0};
-}
-
-static void known_refill(struct known *known, uint64_t now)
-{
-    uint64_t ms = (now - known->tokens_at) / NS_PER_MS, more = ms * TOKENS_A_SECOND / 1000;
-    if (!known->tokens_at || ms > 1000 * 60 || known->tokens + more > TOKENS_MAX)
-        known->tokens = TOKENS_MAX;
-    else
-        known->tokens += more;
-    known->tokens_at = now;
-}
-
-/* Whether a row more may be looked up. */
-static inline bool known_may(struct known *known, uint64_t now)
-{
-    if (now > known->tokens_at + NS_PER_MS)
-        known_refill(known, now);
-    if (known->tokens == 0) {
-        known->passed_over++;
-        known->passed_over_at = now;
-        return false;
-    }
-    known->tokens--;
-    return true;
 }
 
 /* ---- spans ---- */
@@ -209,6 +182,7 @@ static void known_forget(struct known *known, struct known_span *span)
 {
     uint32_t number = (uint32_t)(span - known->spans) + 1;
     known_pay(known, span);
+    known_note_gone(known, span);
     _Atomic uint32_t *bucket = known_bucket(known, span->id);
     uint32_t first = atomic_load_explicit(bucket, memory_order_relaxed), *at = &first;
     while (*at && *at != number)
@@ -330,7 +304,7 @@ void known_decided(struct known *known, const struct watch_decision *decision)
         .has_reason = decision->reason != NULL,
         .unproven = decision->unproven,
     };
-    if (!decision->span_id || !known_may(known, decision->decided)) {
+    if (!decision->span_id || !known_may(known, decision->span_id, decision->decided)) {
         known_count(known, &row);
         return;
     }
@@ -529,7 +503,7 @@ void known_sampled(struct known *known, const struct watch_window *window,
         struct known_sum sum = known_sum_of(window, &samples[i]);
         if (window->recalled) {
             known->services[at]->times_cpu |= sum.cpu_ns > 0;
-            if (samples[i].id && known_may(known, window->arrived))
+            if (samples[i].id && known_may(known, samples[i].id, window->arrived))
                 known_add_sample(known, (uint16_t)at, window, &samples[i], &over);
             continue;
         }
@@ -539,7 +513,7 @@ void known_sampled(struct known *known, const struct watch_window *window,
             continue;
         }
         known_service_sampled(known->services[at], &sum);
-        if (known_may(known, window->arrived)) {
+        if (known_may(known, samples[i].id, window->arrived)) {
             known_add_sample(known, (uint16_t)at, window, &samples[i], &over);
         } else {
             known_route_add(known, at, &sum, &over);
@@ -571,7 +545,7 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
                       *span = own;
     if (seen->link && seen->link != seen->id)
         span = known_find_in(known, seen->link, seen->service, seen->tenant);
-    if (!span && seen->link)
+    if (!span && seen->link && known_chooses(known, seen->link))
         span = known_make(known, seen->link);
     if (own)
         own->trace = seen->trace;

@@ -37,8 +37,13 @@ struct known {
     struct known_row rows[KNOWN_ROWS];
     size_t row_count;
     uint64_t tokens, tokens_at; /* rows that may yet be looked up in detail; wall */
+    uint32_t share;             /* ids whose hash is above it are not looked up; falls with them */
     uint64_t passed_over;       /* decisions and samples beyond that, ... */
     uint64_t passed_over_at;    /* ... and when the last was; wall */
+    struct known_figures *gone; /* of forgotten spans; NULL: none since known_take_gone */
+    size_t gone_count;
+    uint64_t gone_before; /* no trace that passed earlier is kept: wall */
+    uint64_t gone_lost;   /* numbers of a span were forgotten for want of room; wall */
 };
 
 /* False: no memory. */
@@ -76,6 +81,15 @@ static inline struct known_span *known_at(const struct known *known, uint32_t n)
 
 /* As it was decided; if that is not remembered, whether it passed with a profile id (link). */
 bool known_is_linked(const struct known *known, uint64_t id, struct view service, uint64_t link);
+
+/* Keeps the numbers of a span that is about to be forgotten, if its trace may be kept. */
+void known_note_gone(struct known *known, const struct known_span *span);
+
+/* Takes these: to be freed. before: no trace that passed earlier is kept; wall. NULL: none. */
+struct known_figures *known_take_gone(struct known *known, uint64_t before, size_t *count);
+
+/* What known_figures have of a service's name. */
+uint32_t known_figures_service(struct view name);
 
 /* Whether CPU time of a span is measured: by its samples or, if it has none, by its service's. */
 bool known_times_cpu(const struct known *known, const struct known_span *span);

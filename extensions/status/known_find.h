@@ -41,6 +41,11 @@ bool known_may_have(const struct known *known, uint64_t id);
 
 /* Internal to known.c. */
 
+/* Past so many rows at once, and so many a second, they are counted by service only: what a table
+ * costs is small beside the rest at any load. */
+enum { TOKENS_MAX = KNOWN_SPANS, TOKENS_A_SECOND = 2000 };
+void known_refill(struct known *known, uint64_t now);
+
 enum { KNOWN_BUCKETS = 1 << 16 };
 
 static inline uint64_t known_mix(uint64_t hash, uint64_t word)
@@ -52,6 +57,27 @@ static inline uint64_t known_mix(uint64_t hash, uint64_t word)
 static inline _Atomic uint32_t *known_bucket(const struct known *known, uint64_t id)
 {
     return &known->buckets[known_mix(0, id) & (KNOWN_BUCKETS - 1)];
+}
+
+/* Where there are too many ids, a part is chosen by their hash: of those, the decision and all
+ * samples are looked up, so that a route's CPU time is that of the spans that it counts. */
+static inline bool known_chooses(const struct known *known, uint64_t id)
+{
+    return known_mix(0, id) >> 32 <= known->share;
+}
+
+/* Whether a row more may be looked up. */
+static inline bool known_may(struct known *known, uint64_t id, uint64_t now)
+{
+    if (now > known->tokens_at + NS_PER_MS)
+        known_refill(known, now);
+    if (known->tokens == 0 || !known_chooses(known, id)) {
+        known->passed_over++;
+        known->passed_over_at = now;
+        return false;
+    }
+    known->tokens--;
+    return true;
 }
 
 /* Rows are looked up in a row, mostly not in the cache: the bucket of one FAR ahead is fetched, and

@@ -157,7 +157,9 @@ struct view known_route_name(const struct known *known, const struct known_route
 /* The samples may have come under another service's name than that of the spans. */
 bool known_route_times_cpu(const struct known *known, const struct known_route *route)
 {
-    return known->services[route->service]->times_cpu || route->samples || route->cpu_ns;
+    if (route->samples || route->cpu_ns)
+        return true;
+    return !route->wall_samples && !route->wall_ns && known->services[route->service]->times_cpu;
 }
 
 void known_route_passed(struct known *known, size_t number, bool linked, uint64_t ended)

@@ -20,7 +20,8 @@ enum {
     KNOWN_HISTORY = 40,  /* steps of a service's history */
     KNOWN_SERIES = 80,   /* steps of a route's */
     KNOWN_METERED = 100, /* routes that the metrics page has */
-    KNOWN_ROWS = 512     /* decisions that spans do not have yet */
+    KNOWN_ROWS = 512,    /* decisions that spans do not have yet */
+    KNOWN_GONE = 8192    /* numbers of forgotten spans that nobody has taken yet */
 };
 #define KNOWN_HISTORY_STEP (30 * NS_PER_S)
 #define KNOWN_SERIES_STEP  (15 * NS_PER_S)
@@ -67,6 +68,7 @@ enum known_untimed { UNTIMED_NONE, UNTIMED_MEMORY, UNTIMED_LOCKS, UNTIMED_OTHER 
 struct known_service {
     uint64_t key;
     uint32_t name, tenant; /* tenant: 0: none */
+    uint32_t hash;         /* of its name, for known_figures */
     const char *language;  /* of its SDK; static; NULL: not known */
     bool has_spans, has_profiles;
     bool times_cpu; /* some of its profiles measure CPU time */
@@ -127,6 +129,15 @@ struct known_route {
     struct known_route_step
         *series; /* KNOWN_SERIES of them, by step modulo that; NULL: no memory */
 };
+
+/* The numbers of a span that is remembered no more. */
+struct known_figures {
+    uint64_t id, trace; /* as those of a known_span */
+    uint64_t cpu_ns, wall_ns;
+    uint32_t samples;
+    uint32_t service; /* known_figures_service, and FIGURES_TIME_CPU: its samples have CPU time */
+};
+enum { FIGURES_TIME_CPU = 1 };
 
 struct known_window {
     uint32_t serial; /* from 1 */

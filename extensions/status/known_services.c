@@ -163,6 +163,8 @@ static size_t known_service_put(struct known *known, const struct watch_service 
         return 0;
     known->services[at]->key = service->key;
     known->services[at]->name = known_name(known, service->name);
+    known->services[at]->hash =
+        known_figures_service(names_get(&known->names, known->services[at]->name));
     known->services[at]->tenant = service->tenant.size ? known_name(known, service->tenant) : 0;
     return known->service_last = at;
 }

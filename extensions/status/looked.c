@@ -1,5 +1,9 @@
 #include "extensions/status/looked.h"
 
+#include "extensions/status/figures.h"
+#include "extensions/status/inherited.h"
+#include "extensions/status/known_find.h"
+
 #include "lib/wire/proto/proto_scan.h"
 
 #include <malloc.h>
@@ -201,6 +205,7 @@ static bool is_linked(struct status *self, const struct looked_span *each)
 static void count_span(struct looked *looked, struct looked_trace *trace,
                        const struct otlp_span *span, uint16_t service, bool linked)
 {
+    uint64_t link = 0;
     uint64_t none = 0, hash = (low_of(trace->id) ^ service) * UINT64_C(0x9e3779b97f4a7c15);
     hash = (hash ^ hash >> 32 ^ span_id_load(span->span_id.data)) * UINT64_C(0x9e3779b97f4a7c15);
     uint64_t *at = looked->seen ? &looked->seen[hash >> 48 & (LOOKED_SPANS - 1)] : &none;
@@ -208,6 +213,9 @@ static void count_span(struct looked *looked, struct looked_trace *trace,
          was_linked = known && *at & SEEN_LINKED;
     trace->spans += !known;
     trace->linked += linked && !was_linked;
+    if (linked && !was_linked && trace->owing < UINT8_MAX &&
+        span_id_parse(span->profile_id, &link) && !link_is_inherited(span, link))
+        trace->owing++;
     *at = (hash & ~(uint64_t)SEEN_LINKED) | (linked || was_linked);
 }
 
@@ -349,27 +357,92 @@ struct looked *looked_update(struct status *self)
     return looked;
 }
 
+/* Samples of wall time do not count beside those of CPU time. */
+static void add_figures(struct looked_trace *trace, const struct span_figures_told *of)
+{
+    if (of->times_cpu && !trace->times_cpu) {
+        trace->times_cpu = true;
+        trace->samples = 0;
+    }
+    trace->cpu_ns += of->cpu_ns;
+    trace->wall_ns += of->wall_ns;
+    trace->samples += of->times_cpu == trace->times_cpu ? (uint32_t)of->samples : 0;
+    if (trace->counted < UINT8_MAX)
+        trace->counted++;
+}
+
+/* Under the watch's lock. False: it has no samples. */
+static bool told_of(const struct known *known, const struct known_span *span,
+                    struct span_figures_told *told)
+{
+    *told = (struct span_figures_told){
+        .samples = known_samples(known, span),
+        .cpu_ns = span->cpu_ns,
+        .wall_ns = span->wall_ns,
+        .times_cpu = known_times_cpu(known, span),
+    };
+    return known_has_samples(span);
+}
+
+static void add_gone(void *ctx, const struct known_figures *each)
+{
+    struct looked *looked = ctx;
+    struct looked_trace *trace = looked->count ? find_low(looked, each->trace) : NULL;
+    const struct span_figures_told told = {
+        .samples = each->samples,
+        .cpu_ns = each->cpu_ns,
+        .wall_ns = each->wall_ns,
+        .times_cpu = each->service & FIGURES_TIME_CPU,
+    };
+    if (trace)
+        add_figures(trace, &told);
+}
+
+/* Spans of one service in two traces may have the same id: the samples are of both. */
+static void add_shared(struct status *self, struct looked *looked, struct looked_trace *trace)
+{
+    struct span_figures_told told;
+    for (unsigned i = 0; i < TRACE_SERVICES; i++) {
+        struct view service = names_get(&looked->names, trace->services[i]);
+        const struct known_span *span =
+            trace->roots[i] ? known_find_of(&self->known, trace->roots[i], service) : NULL;
+        if (span && span->trace != low_of(trace->id) && told_of(&self->known, span, &told))
+            add_figures(trace, &told);
+    }
+}
+
+static void let_in(struct status *self, uint32_t n)
+{
+    if (n % FIGURES_AT_ONCE != FIGURES_AT_ONCE - 1)
+        return;
+    status_unlock(self);
+    status_lock(self);
+}
+
 void looked_figures(struct status *self, struct looked *looked)
 {
     for (uint32_t i = 0; i < looked->count; i++) {
         looked->traces[i].cpu_ns = looked->traces[i].wall_ns = 0;
         looked->traces[i].samples = 0;
+        looked->traces[i].counted = 0;
         looked->traces[i].times_cpu = false;
     }
     status_lock(self);
     for (uint32_t i = 0; looked->count && i < self->known.span_count; i++) {
-        if (i % FIGURES_AT_ONCE == FIGURES_AT_ONCE - 1) {
-            status_unlock(self);
-            status_lock(self);
-        }
+        let_in(self, i);
+        struct span_figures_told told;
         const struct known_span *span = known_at(&self->known, i);
         struct looked_trace *trace = span->trace ? find_low(looked, span->trace) : NULL;
-        if (!trace)
-            continue;
-        trace->cpu_ns += span->cpu_ns;
-        trace->wall_ns += span->wall_ns;
-        trace->samples += (uint32_t)known_samples(&self->known, span);
-        trace->times_cpu |= known_times_cpu(&self->known, span);
+        if (trace && told_of(&self->known, span, &told))
+            add_figures(trace, &told);
+    }
+    status_unlock(self);
+    figures_walk(self, add_gone, looked);
+    status_lock(self);
+    for (uint32_t i = 0; i < looked->count; i++) {
+        let_in(self, i);
+        if (looked->traces[i].linked && !looked->traces[i].counted)
+            add_shared(self, looked, &looked->traces[i]);
     }
     status_unlock(self);
 }

@@ -25,7 +25,9 @@ struct looked_trace {
                                      */
     uint16_t name, services[TRACE_SERVICES]; /* of the root first; 0: none */
     uint16_t names[TRACE_NAMES];             /* of its spans, the first that came; 0: none */
-    uint8_t rank; /* of its root: 0 any span, 1 a local root, 2 one without a parent */
+    uint8_t owing, counted; /* spans linked by samples of their own; filled by looked_figures: spans
+                               with samples; up to 255 */
+    uint8_t rank;           /* of its root: 0 any span, 1 a local root, 2 one without a parent */
     bool root_linked;
     bool failed;    /* the status of a span is an error */
     bool times_cpu; /* cpu_ns is a measurement; filled by looked_figures */
@@ -49,8 +51,14 @@ struct looked {
 /* Adds new blocks to the table, and creates it if needed. NULL: no memory. */
 struct looked *looked_update(struct status *self);
 
-/* Sets cpu_ns, wall_ns, samples and times_cpu of all. */
+/* Sets cpu_ns, wall_ns, samples, times_cpu and counted of all. */
 void looked_figures(struct status *self, struct looked *looked);
+
+/* Whether numbers of its spans are missing. lost: figures_lost. */
+static inline bool looked_unsure(const struct looked_trace *trace, uint64_t lost)
+{
+    return trace->start <= lost && (trace->counted < trace->owing || !trace->counted);
+}
 
 /* NULL: not kept. */
 struct looked_trace *looked_find(const struct looked *looked, const uint8_t id[16]);

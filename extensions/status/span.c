@@ -1,4 +1,5 @@
 /* GET /api/spans/{span_id}: what was decided of a span, why, and from which windows. */
+#include "extensions/status/figures.h"
 #include "extensions/status/inherited.h"
 #include "extensions/status/known_find.h"
 #include "extensions/status/looked.h"
@@ -42,6 +43,7 @@ struct span_told {
     bool inherited; /* its link is an ancestor's */
     bool times_cpu; /* cpu_ns is a measurement */
     bool recalled;  /* its samples came to an earlier process */
+    bool unknown;   /* its samples are not remembered */
     uint8_t trace[16];
     char service_text[NAME_CUT + 1], name_text[NAME_CUT + 1];
     struct told_reason reasoned; /* where text and fix may be */
@@ -324,17 +326,25 @@ static void tell_clock(struct span_told *told)
     told->fix = "Set the clock of its host.";
 }
 
-/* Under the watch's lock. */
+/* Under the watch's lock. span: what has its samples; NULL: not remembered. */
 static void tell_figures(struct span_told *told, const struct known *known,
-                         const struct known_span *span)
+                         const struct figures *figures, const struct known_span *span)
 {
-    told->times_cpu =
-        span ? known_times_cpu(known, span) : known->services[told->number]->times_cpu;
-    if (span) {
-        told->samples = known_samples(known, span);
-        told->cpu_ns = span->cpu_ns;
-        told->wall_ns = span->wall_ns;
-    }
+    const struct figures_asked asked = {
+        .id = span || told->inherited || !told->link ? told->id : told->link,
+        .start = told->start,
+        .end = told->end,
+        .service = told->service,
+        .samples = told->has_trace && !told->inherited && (told->link || told->local_root),
+    };
+    struct span_figures_told of = figures_of(known, figures, span, &asked);
+    told->samples = of.samples;
+    told->cpu_ns = of.cpu_ns;
+    told->wall_ns = of.wall_ns;
+    told->times_cpu = of.times_cpu;
+    told->unknown = of.unknown;
+    if (of.unknown && (!span || !span->decided || span->action == WATCH_LINKED))
+        told->text = told->link ? "It is linked. " FIGURES_UNKNOWN : FIGURES_UNKNOWN;
 }
 
 /* The span that is told in what is known. Under the watch's lock. */
@@ -354,6 +364,8 @@ static void tell(struct status *self, struct span_told *told)
     struct watch_waiting waiting;
     bool waits = watch_waits(self->watch, told->id, &waiting);
     looked_walk(self, 0, UINT64_MAX, span_visited, told);
+    struct figures figures;
+    figures_collect(self, 0, told->link && !told->inherited ? told->link : told->id, &figures);
     waits = waits && !told->has_trace &&
             (!*told->query->service || strcmp(waiting.service, told->query->service) == 0);
     status_lock(self);
@@ -381,13 +393,14 @@ static void tell(struct status *self, struct span_told *told)
     }
     if (!told->number && told->service.data)
         told->number = (uint16_t)known_service_find(known, told->service);
-    tell_figures(told, known, sampled);
+    tell_figures(told, known, &figures, sampled);
     tell_out_of_reach(known, span, told);
     tell_silence(known, span, told);
     tell_clock(told);
     if (told->link && told->service.data)
         tell_left_out(self, told);
     status_unlock(self);
+    figures_release(&figures);
 }
 
 static uint64_t gap_of(const struct known_window *window, uint64_t from, uint64_t to)
@@ -537,7 +550,10 @@ void span_answer(struct status *self, struct http_request *request, const char *
     json_time_or_null(&json, "start_unix_nano", told.start);
     json_time_or_null(&json, "end_unix_nano", told.end);
     json_id(&json, "profile_id", told.link);
-    json_number(&json, "samples", told.samples);
+    if (told.unknown)
+        json_null(&json, "samples");
+    else
+        json_number(&json, "samples", told.samples);
     json_number(&json, "cpu_ns", told.cpu_ns);
     json_bool(&json, "cpu_known", told.times_cpu);
     json_number(&json, "wall_ns", told.wall_ns);

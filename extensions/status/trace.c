@@ -1,4 +1,5 @@
 /* GET /api/traces/{trace_id}: the spans of a trace. */
+#include "extensions/status/figures.h"
 #include "extensions/status/inherited.h"
 #include "extensions/status/known_find.h"
 #include "extensions/status/looked.h"
@@ -37,6 +38,8 @@ struct trace_writing {
     struct json json;
     struct written *spans;
     size_t count, capacity;
+    struct figures figures;
+    size_t unknown; /* spans without numbers */
     bool cut;
 };
 
@@ -120,11 +123,16 @@ static void put_link_state(struct trace_writing *writing, const struct otlp_span
     bool inherited = link_is_inherited(span, link);
     if (!inherited)
         found = link ? known_find_of(known, link, service) : own;
-    struct known_span figures = found ? *found : (struct known_span){0};
-    uint64_t samples = found ? known_samples(known, found) : 0;
-    const struct known_span *either = found ? found : own;
-    bool times_cpu = either ? known_times_cpu(known, either)
-                            : known->services[known_service_find(known, service)]->times_cpu;
+    const struct figures_asked asked = {.id = inherited ? 0
+                                              : link    ? link
+                                                        : id,
+                                        .start = span->start_ns,
+                                        .end = span->end_ns,
+                                        .service = service,
+                                        .samples = !inherited && (link || local)};
+    struct span_figures_told figures = figures_of(known, &writing->figures, found, &asked);
+    if (!found && own)
+        figures.times_cpu = known_times_cpu(known, own);
     bool decided = own && own->decided;
     uint8_t action = decided ? own->action : link ? WATCH_LINKED : WATCH_AS_CAME;
     struct told_reason told = {0};
@@ -133,9 +141,13 @@ static void put_link_state(struct trace_writing *writing, const struct otlp_span
         told.word = REASON_NO_LOCAL_ROOT;
     status_unlock(writing->self);
     json_id(json, "profile_id", link);
-    json_number(json, "samples", samples);
+    writing->unknown += figures.unknown;
+    if (figures.unknown)
+        json_null(json, "samples");
+    else
+        json_number(json, "samples", figures.samples);
     json_number(json, "cpu_ns", figures.cpu_ns);
-    json_bool(json, "cpu_known", times_cpu);
+    json_bool(json, "cpu_known", figures.times_cpu);
     json_number(json, "wall_ns", figures.wall_ns);
     json_word(json, "decision", decision_word(action));
     json_word(json, "reason", inherited ? INHERITED_REASON : told.word);
@@ -230,9 +242,38 @@ static void drop_copies(struct trace_writing *writing)
     writing->count = count;
 }
 
-static void answer_spans(struct http_request *request, struct trace_writing *writing,
-                         const struct waiting *waiting)
+enum { MISSING_TEXT = 640 };
+
+/* Writes what is missing of the trace; "": nothing is. Returns whether spans are, or may be. */
+static bool say_missing(struct trace_writing *writing, uint32_t known, char out[MISSING_TEXT])
 {
+    uint64_t since = keep_reach(&writing->self->keep).whole_since, first = UINT64_MAX;
+    for (size_t i = 0; i < writing->count; i++)
+        first = writing->spans[i].start < first ? writing->spans[i].start : first;
+    size_t more = known > writing->count ? known - writing->count : 0;
+    int at = 0;
+    if (writing->cut)
+        at = snprintf(out, MISSING_TEXT, "It has more spans than are shown.");
+    else if (more)
+        at = snprintf(out, MISSING_TEXT, "%zu more span%s of it gave way to newer data (keep_mib).",
+                      more, more == 1 ? "" : "s");
+    else if (first <= since)
+        at = snprintf(out, MISSING_TEXT,
+                      "Further spans of it may have given way to newer data (keep_mib).");
+    else
+        *out = '\0';
+    if (writing->unknown)
+        snprintf(out + at, MISSING_TEXT - (size_t)at, "%sOf %zu span%s: %s", at ? " " : "",
+                 writing->unknown, writing->unknown == 1 ? "" : "s", FIGURES_UNKNOWN);
+    return at > 0;
+}
+
+/* known: how many spans it had. */
+static void answer_spans(struct http_request *request, struct trace_writing *writing,
+                         uint32_t known, const struct waiting *waiting)
+{
+    char text[MISSING_TEXT];
+    bool missing = say_missing(writing, known, text);
     struct bytes out;
     bytes_init(&out, ANSWER_MAX, writing->text.budget);
     struct json json = json_begin(&out);
@@ -240,7 +281,8 @@ static void answer_spans(struct http_request *request, struct trace_writing *wri
     drop_copies(writing);
     json_open(&json, NULL, '{');
     json_hex(&json, "trace_id", (struct view){writing->id, 16});
-    json_bool(&json, "truncated", writing->cut);
+    json_bool(&json, "truncated", missing);
+    json_word(&json, "text", *text ? text : NULL);
     json_open(&json, "spans", '[');
     for (size_t i = 0; i < writing->count; i++) {
         const struct written *span = &writing->spans[i];
@@ -271,14 +313,16 @@ void trace_answer(struct status *self, struct http_request *request, const char 
     waiting_of_trace(self, id, &waiting);
     bytes_init(&writing.text, ANSWER_MAX, self->env->budget);
     writing.json = json_begin(&writing.text);
+    figures_collect(self, span_id_load(id + 8), 0, &writing.figures);
     if (trace)
         looked_walk(self, trace->first, looked_last(trace), trace_visited, &writing);
     if (writing.count)
-        answer_spans(request, &writing, &waiting);
+        answer_spans(request, &writing, trace->spans, &waiting);
     else
         waiting_answer(self, request, &waiting,
                        "no span of this trace is kept: it has not passed here, or has given way to "
                        "newer ones (keep_mib)");
     bytes_release(&writing.text);
+    figures_release(&writing.figures);
     free(writing.spans);
 }

@@ -1,4 +1,5 @@
 /* GET /api/traces: a row for each kept trace. */
+#include "extensions/status/figures.h"
 #include "extensions/status/known_find.h"
 #include "extensions/status/looked.h"
 #include "extensions/status/reason.h"
@@ -291,8 +292,29 @@ static void write_asked(struct status *self, const struct looked *looked,
     json_close(json, '}');
 }
 
+/* Without any samples, as its root's service. */
+static void write_figures(struct status *self, const struct looked *looked,
+                          const struct looked_trace *trace, uint64_t lost, struct json *json)
+{
+    bool unsure = looked_unsure(trace, lost), cpu = trace->times_cpu;
+    if (!trace->counted && !unsure) {
+        status_lock(self);
+        const struct known *known = &self->known;
+        struct view service = names_get(&looked->names, trace->services[0]);
+        cpu = known->services[known_service_find(known, service)]->times_cpu;
+        status_unlock(self);
+    }
+    if (unsure && !trace->counted)
+        json_null(json, "samples");
+    else
+        json_number(json, "samples", trace->samples);
+    json_number(json, "cpu_ns", trace->cpu_ns);
+    json_bool(json, "cpu_known", cpu);
+    json_bool(json, "numbers_known", !unsure);
+}
+
 static void write_row(struct status *self, const struct looked *looked,
-                      const struct looked_trace *trace, const char *asked,
+                      const struct looked_trace *trace, const char *asked, uint64_t lost,
                       const struct waiting *waiting, struct json *json)
 {
     struct view service = names_get(&looked->names, trace->services[0]);
@@ -312,9 +334,7 @@ static void write_row(struct status *self, const struct looked *looked,
     json_bool(json, "linked", trace->linked > 0);
     json_number(json, "linked_spans", trace->linked);
     json_bool(json, "failed", trace->failed);
-    json_number(json, "samples", trace->samples);
-    json_number(json, "cpu_ns", trace->cpu_ns);
-    json_bool(json, "cpu_known", trace->times_cpu);
+    write_figures(self, looked, trace, lost, json);
     json_number(json, "wall_ns", trace->wall_ns);
     json_id(json, "root_span_id", trace->root);
     json_bool(json, "root_seen", trace->rank > 0);
@@ -327,12 +347,12 @@ static void write_row(struct status *self, const struct looked *looked,
 
 static void write_rows(struct status *self, const struct looked *looked,
                        const struct traces_query *query, struct looked_trace **rows, size_t count,
-                       const struct waiting *waiting, struct json *json)
+                       uint64_t lost, const struct waiting *waiting, struct json *json)
 {
     size_t n = count < query->most ? count : query->most;
     json_open(json, "traces", '[');
     for (size_t i = 0; i < n; i++)
-        write_row(self, looked, rows[i], query->service, waiting, json);
+        write_row(self, looked, rows[i], query->service, lost, waiting, json);
     json_close(json, ']');
     if (n < count) {
         char next[64];
@@ -344,8 +364,8 @@ static void write_rows(struct status *self, const struct looked *looked,
     }
 }
 
-/* How far back the traces reach, and what is missing. */
-static void write_keep(struct status *self, struct json *json)
+/* How far back the traces reach, and what is missing. unsure: traces without all numbers. */
+static void write_keep(struct status *self, size_t unsure, struct json *json)
 {
     struct keep_reach reach = keep_reach(&self->keep);
     json_open(json, "keep", '{');
@@ -360,6 +380,15 @@ static void write_keep(struct status *self, struct json *json)
     json_number(json, "skipped_spans", self->kept_skipped_spans);
     char text[KEEP_TEXT];
     keep_text(&reach, self->kept_skipped, self->kept_skipped_spans, text);
+    json_number(json, "numbers_unknown", unsure);
+    if (unsure) {
+        size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at,
+                 "%sof %zu trace%s samples and CPU time are not or not all known, since more than "
+                 "2,000 spans and samples came a second, or newer ones took their place: sort=cpu "
+                 "and min_cpu go by what is known",
+                 at ? "; " : "", unsure, unsure == 1 ? "" : "s");
+    }
     json_word(json, "text", *text ? text : NULL);
     json_close(json, '}');
 }
@@ -385,9 +414,12 @@ static void answer_rows(struct status *self, struct http_request *request,
         return;
     }
     looked_figures(self, looked);
-    size_t count = 0, kept = 0;
+    size_t count = 0, kept = 0, unsure = 0;
+    uint64_t lost = figures_lost(self);
     for (uint32_t i = 0; i < looked->count; i++) {
-        kept += looked_live(looked, &looked->traces[i]);
+        bool live = looked_live(looked, &looked->traces[i]);
+        kept += live;
+        unsure += live && looked_unsure(&looked->traces[i], lost);
         if (any && is_wanted(looked, &looked->traces[i], query))
             rows[count++] = &looked->traces[i];
     }
@@ -398,11 +430,11 @@ static void answer_rows(struct status *self, struct http_request *request,
     struct waiting waiting;
     waiting_look(self, waits_as_wanted, query, true, &waiting);
     json_open(&json, NULL, '{');
-    write_rows(self, looked, query, rows, count, &waiting, &json);
+    write_rows(self, looked, query, rows, count, lost, &waiting, &json);
     json_number(&json, "kept", kept);
     waiting_put(&waiting, &json);
     waiting_release(&waiting);
-    write_keep(self, &json);
+    write_keep(self, unsure, &json);
     json_close(&json, '}');
     free(rows);
     free(query->names);

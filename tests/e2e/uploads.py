@@ -20,16 +20,22 @@ def text_attribute(key, value):
     return common_pb2.KeyValue(key=key, value=common_pb2.AnyValue(string_value=value))
 
 
-def trace_request(service, spans):
-    """spans: (trace id, span id, start, end, whether the SDK marked it); all are local roots."""
+def trace_request(service, spans, name="GET /order", parent=None, attributes=None):
+    """spans: (trace id, span id, start, end, whether the SDK marked it); all are local roots, or,
+    with the span id of a parent, children of that."""
     request = trace_service_pb2.ExportTraceServiceRequest()
     group = request.resource_spans.add()
     group.resource.attributes.append(text_attribute("service.name", service))
     scope = group.scope_spans.add()
     for trace_id, span_id, start, end, marked in spans:
         span = scope.spans.add(trace_id=bytes.fromhex(trace_id), span_id=bytes.fromhex(span_id),
-                               name="GET /order", kind=trace_pb2.Span.SPAN_KIND_SERVER,
+                               name=name, kind=trace_pb2.Span.SPAN_KIND_SERVER,
                                start_time_unix_nano=start, end_time_unix_nano=end)
+        if parent:
+            span.parent_span_id = bytes.fromhex(parent)
+            span.kind = trace_pb2.Span.SPAN_KIND_INTERNAL
+        for key, value in (attributes or {}).items():
+            span.attributes.append(text_attribute(key, value))
         if marked:
             span.attributes.append(text_attribute(PROFILE_ID, span_id))
     return request.SerializeToString()

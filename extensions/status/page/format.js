@@ -46,7 +46,7 @@ export const mostOf = (all) => [false, true].map((wall) => all.reduce(
 
 /** 12,345 */
 export function count(value) {
-	return grouped.format(Math.round(value ?? 0));
+	return value === null ? "–" : grouped.format(Math.round(value ?? 0));
 }
 
 /** "1 span", "2 spans" */

@@ -102,7 +102,7 @@ export class View {
 		if (text === this.text) return;
 		this.text = text;
 		this.spans = trace.spans;
-		this.cut = trace.truncated;
+		this.cut = trace.text;
 		this.waiting = trace.waiting;
 		this.order = treeOf(trace.spans);
 		if (!this.tree) this.build();
@@ -166,7 +166,7 @@ export class View {
 		h("div.chips", [...services].map(([name, spans]) => h("span.chip",
 			swatch(name), named(name, "no service"),
 			muted([plural(spans.length, "span"), times(spans, " CPU")].filter(Boolean).join(", ")))),
-		this.cut && h("span.badge.warn", "some spans are missing"),
+		this.cut && h("span.badge.warn", this.cut),
 		linked.length > 0 && anchor(link("flame", { trace: this.id }), "Flame graph of the whole trace",
 			{ class: "button" })));
 		const ticks = [0, 0.25, 0.5, 0.75].map((part) => h("span", {

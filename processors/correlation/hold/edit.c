@@ -50,15 +50,17 @@ static void annotate(struct splice *splice, const uint8_t *at, const struct span
     int64_t samples = figures->samples, cpu = (int64_t)figures->cpu_ns;
     if (samples == 0 && cpu == 0)
         return;
-    size_t size =
-        otlp_int_attribute_size(SAMPLES_KEY, samples) + otlp_int_attribute_size(CPU_KEY, cpu);
+    bool timed = figures->timed || cpu;
+    size_t size = otlp_int_attribute_size(SAMPLES_KEY, samples) +
+                  (timed ? otlp_int_attribute_size(CPU_KEY, cpu) : 0);
     uint8_t *text = arena_alloc(splice->arena, size);
     if (!text) {
         splice->failed = true;
         return;
     }
     uint8_t *out = otlp_int_attribute_put(text, SPAN_ATTRIBUTES, SAMPLES_KEY, samples);
-    out = otlp_int_attribute_put(out, SPAN_ATTRIBUTES, CPU_KEY, cpu);
+    if (timed)
+        out = otlp_int_attribute_put(out, SPAN_ATTRIBUTES, CPU_KEY, cpu);
     splice_insert(splice, at, view_between(text, out));
 }
 

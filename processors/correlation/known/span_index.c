@@ -81,6 +81,7 @@ static bool correlation_span_index_find(const struct span_index *index, uint64_t
     if (sums) {
         figures->samples = samples_of(sums);
         figures->cpu_ns = sums->word;
+        figures->timed = (uint32_t)sums->count || sums->word;
     }
     return true;
 }

@@ -18,7 +18,7 @@ struct span_index {
 struct span_figures {
     uint64_t id;      /* as in the profile */
     uint32_t samples; /* sum of samples/count values, or number of rows if there is no such type */
-    bool timed;       /* to add: its profile has CPU time */
+    bool timed;       /* its profile has CPU time; as found: any of them has */
     uint64_t cpu_ns;  /* sum of cpu/nanoseconds; 48 bits, 78 hours */
 };
 

@@ -57,6 +57,41 @@ static size_t contents(struct keep *keep, uint8_t *first, size_t *sizes)
     return count;
 }
 
+/* They are no requests and no profiles, and give way as linked traces do. */
+START_TEST(figures_are_kept_and_give_way)
+{
+    struct budget budget;
+    struct keep keep;
+    struct bytes bytes;
+    size_t count, size = 0;
+    budget_init(&budget, 1 << 30);
+    keep_init(&keep, 256 * KIB, &budget);
+    struct view figures = filled(&bytes, KEEP_FIGURES + 40, 9);
+    keep_figures(&keep, figures, 5);
+    keep_figures(&keep, (struct view){figures.data, 80}, 6);
+    struct kept **list = keep_list(&keep, 0, &count);
+    ck_assert_uint_eq(count, 2);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_int_eq(list[i]->kind, KEPT_FIGURES);
+        size += list[i]->plain;
+    }
+    ck_assert_uint_eq(size, KEEP_FIGURES + 120);
+    keep_list_free(list, count);
+    for (uint8_t i = 0; i < 8; i++)
+        add_traces(&keep, 60 * KIB, i);
+    struct keep_reach reach = keep_reach(&keep);
+    ck_assert_uint_eq(reach.figures, 5); /* the full block */
+    ck_assert_uint_eq(reach.profiles, 0);
+    keep_shrink(&keep, 0);
+    ck_assert_uint_eq(keep_reach(&keep).figures, 6);
+    ck_assert_uint_eq(keep_reach(&keep).requests, 8);
+    ck_assert_uint_eq(keep.size, 0);
+    bytes_release(&bytes);
+    keep_release(&keep);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
 START_TEST(requests_share_a_block_until_it_is_full)
 {
     struct budget budget;
@@ -271,7 +306,7 @@ START_TEST(unlinked_traces_give_way_first)
 }
 END_TEST
 
-SUITE_MAIN("status keep", requests_share_a_block_until_it_is_full,
+SUITE_MAIN("status keep", requests_share_a_block_until_it_is_full, figures_are_kept_and_give_way,
            the_oldest_give_way_at_the_ceiling, what_is_compressed_is_the_same_and_takes_less,
            who_looks_is_not_disturbed, a_short_budget_makes_the_oldest_go,
            unlinked_traces_give_way_first, it_says_what_is_missing_in_spans,

@@ -6,6 +6,7 @@
 #include "tests/support/suite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define NOW (UINT64_C(1800000000) * NS_PER_S)
 
@@ -119,6 +120,76 @@ START_TEST(samples_are_joined_with_their_span_in_any_order)
     ck_assert_uint_eq(known_find(&rig.known, 1)->cpu_ns, 15);
     ck_assert_uint_eq(rig.known.services[1]->linked, 1);
     ck_assert_uint_eq(rig.known.services[1]->reasons[0], 1);
+    rig_release(&rig);
+}
+END_TEST
+
+/* Newer spans take their place: the numbers are handed on, to be kept with the trace. */
+START_TEST(numbers_of_a_forgotten_span_are_handed_on)
+{
+    struct rig rig;
+    rig_init(&rig);
+    size_t count;
+    uint64_t now = NOW;
+    sampled(&rig, 1, 10, NOW);
+    sampled(&rig, 2, 20, NOW);
+    decide(&rig, 1, true, NOW);
+    passed(&rig, 1, true, "GET /", NOW); /* the other one never does */
+    for (uint64_t id = 3; id <= KNOWN_SPANS + 2; id++, now += NS_PER_MS)
+        decide(&rig, id, false, now);
+    ck_assert_ptr_null(known_find(&rig.known, 1));
+    struct known_figures *gone = known_take_gone(&rig.known, NOW + 120 * NS_PER_S, &count);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_uint_eq(gone->id, 1);
+    ck_assert_uint_eq(gone->trace, 1);
+    ck_assert_uint_eq(gone->cpu_ns, 10);
+    ck_assert_uint_eq(gone->samples, 1);
+    ck_assert_uint_eq(gone->service, known_figures_service(VIEW("shop")) | FIGURES_TIME_CPU);
+    free(gone);
+    ck_assert_ptr_null(known_take_gone(&rig.known, 0, &count));
+    ck_assert_uint_eq(rig.known.gone_lost, 0);
+    rig_release(&rig);
+}
+END_TEST
+
+/* More ids than are remembered: of those that are, the span and its samples. */
+START_TEST(a_route_has_the_samples_of_the_spans_that_it_counts)
+{
+    struct rig rig;
+    rig_init(&rig);
+    uint64_t now = NOW;
+    for (uint64_t i = 1; i <= 100000; i++, now += NS_PER_S / 4000) {
+        uint64_t id = i * 0x9e3779b97f4a7c15;
+        sampled(&rig, id, 10, now);
+        decide(&rig, id, true, now);
+        passed(&rig, id, true, "GET /", now);
+    }
+    const struct known_route *get = route(&rig, "GET /");
+    ck_assert_uint_lt(get->spans, 70000);
+    ck_assert_uint_gt(get->spans, 20000);
+    ck_assert_uint_ge(get->cpu_ns, get->spans * 10);
+    ck_assert_uint_le(get->cpu_ns, get->spans * 10 + 100);
+    rig_release(&rig);
+}
+END_TEST
+
+/* In a service some of whose profiles measure CPU time. */
+START_TEST(a_route_with_wall_time_only_has_no_cpu_time)
+{
+    struct rig rig;
+    rig_init(&rig);
+    sampled(&rig, 1, 10, NOW);
+    sampled_in(&rig,
+               (struct watch_window){.kind = "wall", .end = NOW, .arrived = NOW, .beside = true},
+               (struct watch_sample){.id = 2, .samples = 3, .wall_ns = 30});
+    for (uint64_t id = 1; id <= 3; id++)
+        decide(&rig, id, id == 1, NOW);
+    passed(&rig, 1, true, "computes", NOW);
+    passed(&rig, 2, false, "waits", NOW);
+    passed(&rig, 3, false, "nothing", NOW);
+    ck_assert(known_route_times_cpu(&rig.known, route(&rig, "computes")));
+    ck_assert(!known_route_times_cpu(&rig.known, route(&rig, "waits")));
+    ck_assert(known_route_times_cpu(&rig.known, route(&rig, "nothing")));
     rig_release(&rig);
 }
 END_TEST
@@ -1483,7 +1554,8 @@ SUITE_MAIN(
     where_the_spans_own_time_is_not_known_its_link_is_not_said_to_open_nothing,
     cpu_time_counts_whatever_confirms, a_span_counts_in_the_step_of_its_end_like_its_samples,
     samples_of_neither_time_name_their_span_and_cost_nothing,
-    each_window_says_whether_it_holds_samples,
+    numbers_of_a_forgotten_span_are_handed_on, a_route_has_the_samples_of_the_spans_that_it_counts,
+    a_route_with_wall_time_only_has_no_cpu_time, each_window_says_whether_it_holds_samples,
     a_service_has_the_reason_of_its_spans_that_other_kinds_name,
     samples_of_an_earlier_process_count_when_their_span_passes_here,
     samples_that_came_here_do_not_count_again_as_those_of_another_process)
