@@ -155,6 +155,7 @@ struct seen_list {
     struct view tenant;
     size_t count;
     uint64_t now;
+    uint64_t again; /* as in known_seen */
 };
 
 static void seen_flush(struct seen_list *list)
@@ -201,6 +202,7 @@ static void seen_add(struct seen_list *list, const struct otlp_span *span, struc
         .name = span->name,
         .tenant = list->tenant,
         .child = !link && !otlp_span_is_local_root(span),
+        .again = list->again,
     };
     if (list->count == SEEN_AT_ONCE)
         seen_flush(list);
@@ -216,6 +218,7 @@ static void gather_join(struct status *self, struct view request, struct view te
     list.tenant = tenant;
     list.count = 0;
     list.now = clock_wall(self->env->clock);
+    list.again = 0;
     otlp_walk_begin(&walk, SIGNAL_TRACES, request);
     for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
         struct otlp_span span;
@@ -252,6 +255,7 @@ static bool join_visited(void *ctx, const struct looked_span *each)
         !known_may_have(&join->list.self->known, span_id_load(span.span_id.data)))
         return true;
     span.name = join_copy(texts[0], span.name);
+    join->list.again = each->arrived;
     seen_add(&join->list, &span, join_copy(texts[1], each->service));
     return true;
 }

@@ -93,10 +93,20 @@ static bool known_is_foreign(const struct known_span *span)
 
 /* ---- the table ---- */
 
+/* A span that counted is forgotten: it must not count again if it is looked at again. */
+static void known_note_counted(struct known *known, const struct known_span *span)
+{
+    uint32_t decided = (uint32_t)(span->decided / NS_PER_S);
+    uint32_t at = decided > span->owed_at ? decided : span->owed_at;
+    if (span->dealt && at > known->counted_until)
+        known->counted_until = at;
+}
+
 static void known_forget(struct known *known, struct known_span *span)
 {
     uint32_t number = (uint32_t)(span - known->spans) + 1;
     known_pay(known, span);
+    known_note_counted(known, span);
     _Atomic uint32_t *bucket = known_bucket(known, span->id);
     uint32_t first = atomic_load_explicit(bucket, memory_order_relaxed), *at = &first;
     while (*at && *at != number)
@@ -471,6 +481,8 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
                       *span = own;
     if (seen->link && seen->link != seen->id)
         span = known_find_in(known, seen->link, seen->service, seen->tenant);
+    if (seen->again && (!span || !known_owes(span)))
+        return;
     if (!span && seen->link)
         span = known_make(known, seen->link);
     if (own)
@@ -478,7 +490,8 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     if (!span || (seen->child && !known_has_counted(span)))
         return;
     span->trace = seen->trace;
-    if (span->dealt)
+    bool counted = seen->again && seen->again / NS_PER_S <= known->counted_until;
+    if (span->dealt || (counted && seen->child))
         return;
     span->service = known_seen_service(known, span, seen);
     bool costs = known_owes(span);
@@ -488,8 +501,11 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     span->route = (uint16_t)route;
     span->turn = known->routes[route].turn;
     known_lend(known, span);
-    known_route_passed(known, route, known_links(own, seen->link),
-                       seen->ended && seen->ended < now ? seen->ended : now);
-    if (!known_is_foreign(span))
-        known_pay(known, span);
+    if (!counted)
+        known_route_passed(known, route, known_links(own, seen->link),
+                           seen->ended && seen->ended < now ? seen->ended : now);
+    if (known_is_foreign(span))
+        return;
+    known_pay(known, span);
+    span->owed_at = (uint32_t)(now / NS_PER_S);
 }

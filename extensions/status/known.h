@@ -29,6 +29,8 @@ struct known {
     size_t metered_count;
     uint64_t metered_least;  /* cpu_ns of the least of them, or less */
     uint64_t metered_others; /* CPU time of routes while the metrics page does not have them */
+    uint32_t
+        counted_until; /* wall, s: spans that passed later are remembered if they were counted */
     struct known_window windows[KNOWN_WINDOWS];
     uint32_t window_serial;
     const struct watch_reason *reasons[KNOWN_REASONS];
@@ -59,6 +61,7 @@ struct known_seen {
     struct view service, name, tenant; /* tenant: empty: none, or not known */
     bool child; /* not linked, and no local root: counts only if samples name it */
     uint64_t ended;
+    uint64_t again; /* it passed before, at this wall time: samples may have come since; 0: now */
 };
 void known_seen(struct known *known, const struct known_seen *seen, uint64_t now);
 

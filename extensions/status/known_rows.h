@@ -41,7 +41,7 @@ struct known_span {
     uint32_t samples, wall_samples; /* of windows that measure CPU time, and of others */
     uint32_t owed_samples, owed_wall_samples;
     uint32_t owed_from, owed_to; /* wall, s: when what is owed was sampled, ... */
-    uint32_t owed_at;            /* ... and when the first of it came */
+    uint32_t owed_at; /* ... and when the first of it came; owes nothing: when it counted */
     /* From its end to the decision; below 0: its clock is ahead; or KNOWN_AHEAD. */
     int32_t waited_ms;
     uint32_t first_window, last_window; /* serials of those with its samples; 0: none */
