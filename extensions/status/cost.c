@@ -7,7 +7,8 @@
 static const struct metric cpu_row =
     METRIC_ROW("spanlink_cpu_seconds", METRIC_COUNTER, METRIC_BASIC, "s",
                "CPU time of profile samples by the service and name of the span that they were "
-               "taken in; (no span): in none that passed.");
+               "taken in; (no span): in none that passed; (not looked at): in one that passed "
+               "while more came than is looked at.");
 
 const struct metric status_metrics[] = {
     METRIC_FIELD(struct status, kept_bytes, "spanlink_status_kept_bytes", METRIC_GAUGE,
@@ -156,7 +157,7 @@ static size_t choose_rows(const struct cost_query *query, const struct known *kn
 static void put_route(const struct cost_query *query, const struct known *known,
                       const struct cost_row *row, struct json *json)
 {
-    static const char *const kinds[] = {"route", "others", "no_span"};
+    static const char *const kinds[] = {"route", "others", "no_span", "not_looked_at"};
     const struct known_route *route = row->route;
     json_open(json, NULL, '{');
     json_text(json, "service", service_name(known, route));

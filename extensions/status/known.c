@@ -105,6 +105,7 @@ static void known_note_counted(struct known *known, const struct known_span *spa
 static void known_forget(struct known *known, struct known_span *span)
 {
     uint32_t number = (uint32_t)(span - known->spans) + 1;
+    known_miss(known, span);
     known_pay(known, span);
     known_note_counted(known, span);
     _Atomic uint32_t *bucket = known_bucket(known, span->id);
@@ -452,8 +453,8 @@ void known_sampled(struct known *known, const struct watch_window *window,
         if (known_may(known, window->arrived)) {
             known_add_sample(known, (uint16_t)at, window, &samples[i], &over);
         } else {
-            known_route_add(known, at, &sum, &over);
-            known_meter(known, at, sum.cpu_ns);
+            known_route_add(known, known_missed(at), &sum, &over);
+            known_meter(known, known_missed(at), sum.cpu_ns);
         }
     }
 }

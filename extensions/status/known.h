@@ -65,7 +65,8 @@ struct known_seen {
 };
 void known_seen(struct known *known, const struct known_seen *seen, uint64_t now);
 
-/* Samples whose span has not passed count under NAME_UNCLAIMED, and go to its route when it does.
+/* Samples whose span has not passed count under NAME_UNCLAIMED, and go to its route when it does;
+ * those of a span that was decided, but not seen to pass since, under NAME_NOT_LOOKED.
  * In the metrics, which cannot take back, they count when it passes, or after ten minutes. now:
  * wall.
  */
@@ -107,12 +108,17 @@ size_t known_service_find(const struct known *known, struct view name);
 /* The tenant of a service; empty: none. */
 struct view known_tenant(const struct known *known, size_t service);
 
-/* What a route is: of spans with a name; the rest of these, which there is no room for; or samples
- * that name no span which passed. */
-enum known_route_kind { KNOWN_ROUTE_NAMED, KNOWN_ROUTE_OTHERS, KNOWN_ROUTE_UNCLAIMED };
+/* What a route is: of spans with a name; the rest of these, which there is no room for; samples
+ * that name no span which passed; or samples of spans that were not looked at. */
+enum known_route_kind {
+    KNOWN_ROUTE_NAMED,
+    KNOWN_ROUTE_OTHERS,
+    KNOWN_ROUTE_UNCLAIMED,
+    KNOWN_ROUTE_NOT_LOOKED
+};
 enum known_route_kind known_route_kind(const struct known *known, const struct known_route *route);
 
-/* The name of its spans, NAME_OTHERS or NAME_UNCLAIMED. */
+/* The name of its spans, NAME_OTHERS, NAME_UNCLAIMED or NAME_NOT_LOOKED. */
 struct view known_route_name(const struct known *known, const struct known_route *route);
 
 /* Whether its CPU time is measured: by its samples or, if it has none, by its service's. */

@@ -5,6 +5,9 @@
  * a span of that service comes with the id. */
 enum { METERED_AFTER_S = 600, FOREIGN_FOR_S = 30 };
 
+/* A span passes when it is decided, and is looked at a second later if it is at all. */
+#define MISSED_AFTER (5 * NS_PER_S)
+
 /* After so long, correlation has learnt which spans of a service samples name. */
 #define YOUNG_FOR (90 * NS_PER_S)
 
@@ -22,7 +25,9 @@ static struct known_stretch known_owed_over(const struct known_span *span)
 /* Where that is meanwhile: with the route of a span that passed, else with what none claims. */
 static size_t known_owed_at(const struct known *known, const struct known_span *span)
 {
-    return span->dealt ? known_route_for(known, span) : known_unclaimed(span->under);
+    return span->dealt    ? known_route_for(known, span)
+           : span->missed ? known_missed(span->under)
+                          : known_unclaimed(span->under);
 }
 
 void known_take_back(struct known *known, const struct known_span *span)
@@ -69,6 +74,15 @@ void known_pay(struct known *known, struct known_span *span)
     span->metered = false;
 }
 
+void known_miss(struct known *known, struct known_span *span)
+{
+    if (!known_owes(span) || !span->decided || span->dealt || span->trace)
+        return;
+    known_take_back(known, span);
+    span->missed = true;
+    known_lend(known, span);
+}
+
 void known_settle(struct known *known, uint64_t now)
 {
     uint64_t second = now / NS_PER_S;
@@ -77,6 +91,8 @@ void known_settle(struct known *known, uint64_t now)
         struct known_span *span = &known->spans[i];
         if (!known_owes(span))
             continue;
+        if (!span->missed && span->decided + MISSED_AFTER < now)
+            known_miss(known, span);
         if (span->dealt && second > span->owed_at + FOREIGN_FOR_S) {
             known_pay(known, span);
         } else if (!span->metered && second > span->owed_at + METERED_AFTER_S) {

@@ -19,6 +19,9 @@ void known_owe(struct known *known, struct known_span *span, const struct known_
 void known_take_back(struct known *known, const struct known_span *span);
 void known_lend(struct known *known, const struct known_span *span);
 
+/* A span that was decided has passed: if it was not looked at then, what it owes says so. */
+void known_miss(struct known *known, struct known_span *span);
+
 /* What it owes stays where it is. */
 void known_pay(struct known *known, struct known_span *span);
 

@@ -11,7 +11,7 @@ enum {
     KNOWN_SPANS = 40000,
     KNOWN_SERVICES = 256,
     KNOWN_NAMED = 512,                  /* routes with a name, ... */
-    KNOWN_UNNAMED = 2 * KNOWN_SERVICES, /* ... and before them, of each service two */
+    KNOWN_UNNAMED = 3 * KNOWN_SERVICES, /* ... and before them, of each service three */
     KNOWN_ROUTES = KNOWN_UNNAMED + KNOWN_NAMED,
     KNOWN_WINDOWS = 1024,
     KNOWN_REASONS = 28,
@@ -52,6 +52,7 @@ struct known_span {
     uint8_t reason;            /* of known->reasons, as decided */
     uint8_t told;              /* the same as reported: see reason.h */
     bool dealt : 1;            /* it passed: its route counted it */
+    bool missed : 1;           /* it passed in a request that was not looked at */
     bool times_cpu : 1;        /* some of its samples have CPU time */
     bool metered : 1;          /* the metrics page has what it owes, as no span's */
     bool beside : 1;           /* it has samples of CPU or wall time that do not confirm */
@@ -102,7 +103,8 @@ struct known_route_step {
 };
 
 /* Service and name of spans; or the others of a service, whose number is that of the service; or
- * what its samples have that name no span which passed, whose number is KNOWN_SERVICES more. */
+ * what its samples have that name no span which passed, whose number is KNOWN_SERVICES more; or
+ * that of spans which were not looked at, as many more again. */
 struct known_route {
     bool used;
     bool metered;           /* the metrics page has it */

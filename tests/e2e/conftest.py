@@ -46,8 +46,8 @@ def pytest_collection_modifyitems(items):
     order = ["test_standin", "test_config", "test_check", "test_pods", "test_tls",
              "test_run", "test_log", "test_wrong_port", "test_reload", "test_collector",
              "test_telemetry", "test_status", "test_cost", "test_graphs", "test_kinds",
-             "test_incident", "test_grafana", "test_sdks", "test_link", "test_scrape", "test_auth", "test_recorded",
-             "test_example", "test_loss"]
+             "test_incident", "test_grafana", "test_sdks", "test_link", "test_scrape", "test_auth",
+             "test_recorded", "test_example", "test_loss"]
     items.sort(key=lambda item: order.index(item.module.__name__))
 
 

@@ -506,6 +506,41 @@ START_TEST(nothing_is_lost_from_the_sums_when_ids_are_forgotten)
 }
 END_TEST
 
+static const struct known_route *not_looked_at(const struct rig *rig)
+{
+    return &rig->known
+                .routes[2 * (size_t)KNOWN_SERVICES + known_service_find(&rig->known, VIEW("shop"))];
+}
+
+/* A decided span has passed: what it costs is no work outside of spans. */
+START_TEST(samples_of_a_span_that_was_not_looked_at_say_so)
+{
+    struct rig rig;
+    rig_init(&rig);
+    sampled(&rig, 1, 10, NOW);
+    sampled(&rig, 2, 5, NOW);
+    decide(&rig, 1, true, NOW);
+    known_settle(&rig.known, NOW + NS_PER_S); /* it may yet be looked at */
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->cpu_ns, 15);
+    known_settle(&rig.known, NOW + 10 * NS_PER_S);
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->cpu_ns, 5);
+    ck_assert_uint_eq(not_looked_at(&rig)->cpu_ns, 10);
+    ck_assert_uint_eq(not_looked_at(&rig)->spans, 0);
+    ck_assert(view_eq(known_route_name(&rig.known, not_looked_at(&rig)), VIEW(NAME_NOT_LOOKED)));
+    ck_assert_int_eq(known_route_kind(&rig.known, not_looked_at(&rig)), KNOWN_ROUTE_NOT_LOOKED);
+    sampled(&rig, 1, 7, NOW + 11 * NS_PER_S);
+    ck_assert_uint_eq(not_looked_at(&rig)->cpu_ns, 17);
+    known_settle(&rig.known, NOW + 610 * NS_PER_S);
+    ck_assert_uint_eq(not_looked_at(&rig)->metered_ns, 17);
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->metered_ns, 5);
+    passed(&rig, 1, true, "GET /", NOW + 620 * NS_PER_S); /* after all */
+    ck_assert_uint_eq(not_looked_at(&rig)->cpu_ns, 0);
+    ck_assert_uint_eq(series_sum(not_looked_at(&rig)), 0);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 17);
+    rig_release(&rig);
+}
+END_TEST
+
 /* Makes the spans of before give way. */
 static uint64_t sample_others(struct rig *rig, uint64_t now)
 {
@@ -1212,7 +1247,7 @@ SUITE_MAIN(
     samples_of_another_name_say_what_they_measure, a_tenant_has_samples_of_its_own,
     nothing_is_lost_from_the_sums_when_ids_are_forgotten,
     a_span_that_is_forgotten_and_looked_at_again_counts_once,
-    a_child_that_is_looked_at_again_counts_once,
+    a_child_that_is_looked_at_again_counts_once, samples_of_a_span_that_was_not_looked_at_say_so,
     the_costliest_routes_have_names_and_the_rest_is_one,
     a_route_that_costs_nothing_takes_no_place_of_another,
     a_new_service_takes_the_place_of_the_one_with_the_least,
