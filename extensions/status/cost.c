@@ -1,6 +1,7 @@
 /* GET /api/cost: CPU time by route; and the same numbers as metrics. */
 #include "extensions/status/status.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -186,6 +187,28 @@ struct cost_answer {
     struct cost_row *rows; /* KNOWN_ROUTES */
 };
 
+/* Says what is (not looked at). NULL: everything was looked at. */
+enum { COST_TEXT = 320 };
+static const char *cost_text(const struct status *self, char out[COST_TEXT])
+{
+    int at = 0;
+    if (self->unseen_spans)
+        at = snprintf(out, COST_TEXT,
+                      "%" PRIu64 " spans were not looked at, since more came than the extension's "
+                      "share of CPU time allows",
+                      self->unseen_spans);
+    if (self->known.passed_over)
+        at += snprintf(out + at, COST_TEXT - (size_t)at,
+                       "%s%" PRIu64 " decisions and spans with samples were not, since more than "
+                       "2,000 a second came",
+                       at ? "; " : "", self->known.passed_over);
+    if (!at)
+        return NULL;
+    snprintf(out + at, COST_TEXT - (size_t)at,
+             ": no route counts these spans, and their samples are " NAME_NOT_LOOKED);
+    return out;
+}
+
 static void write_cost(void *ctx, struct json *json)
 {
     const struct cost_answer *answer = ctx;
@@ -195,8 +218,10 @@ static void write_cost(void *ctx, struct json *json)
     json_time(json, "from_unix_nano", query->first * KNOWN_SERIES_STEP);
     json_time(json, "to_unix_nano", (query->last + 1) * KNOWN_SERIES_STEP);
     json_number(json, "step_ns", KNOWN_SERIES_STEP);
-    json_open(json, "routes", '[');
     status_lock(self);
+    char text[COST_TEXT];
+    json_word(json, "text", cost_text(self, text));
+    json_open(json, "routes", '[');
     size_t count = choose_rows(query, &self->known, answer->rows);
     for (size_t i = 0; i < count; i++) {
         if (answer->rows[i].turn == answer->rows[i].route->turn)
