@@ -192,11 +192,12 @@ enum { COST_TEXT = 320 };
 static const char *cost_text(const struct status *self, char out[COST_TEXT])
 {
     int at = 0;
-    if (self->unseen_spans)
+    uint64_t missed = self->known.missed, unseen = self->unseen_spans;
+    if (unseen || missed)
         at = snprintf(out, COST_TEXT,
                       "%" PRIu64 " spans were not looked at, since more came than the extension's "
                       "share of CPU time allows",
-                      self->unseen_spans);
+                      unseen > missed ? unseen : missed);
     if (self->known.passed_over)
         at += snprintf(out + at, COST_TEXT - (size_t)at,
                        "%s%" PRIu64 " decisions and spans with samples were not, since more than "

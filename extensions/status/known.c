@@ -498,6 +498,8 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     bool costs = known_owes(span);
     size_t route = known_route_of(known, span->service, seen->name, costs);
     known_take_back(known, span);
+    known->missed -= span->missed;
+    span->missed = false;
     span->dealt = true;
     span->route = (uint16_t)route;
     span->turn = known->routes[route].turn;

@@ -79,6 +79,7 @@ void known_miss(struct known *known, struct known_span *span)
     if (!known_owes(span) || !span->decided || span->dealt || span->trace)
         return;
     known_take_back(known, span);
+    known->missed += !span->missed;
     span->missed = true;
     known_lend(known, span);
 }
