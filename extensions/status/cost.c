@@ -1,13 +1,15 @@
 /* GET /api/cost: CPU time by route; and the same numbers as metrics. */
 #include "extensions/status/status.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static const struct metric cpu_row =
     METRIC_ROW("spanlink_cpu_seconds", METRIC_COUNTER, METRIC_BASIC, "s",
                "CPU time of profile samples by the service and name of the span that they were "
-               "taken in; (no span): in none that passed.");
+               "taken in; (no span): in none that passed; (not looked at): in one that passed "
+               "while more came than is looked at.");
 
 const struct metric status_metrics[] = {
     METRIC_FIELD(struct status, kept_bytes, "spanlink_status_kept_bytes", METRIC_GAUGE,
@@ -156,7 +158,7 @@ static size_t choose_rows(const struct cost_query *query, const struct known *kn
 static void put_route(const struct cost_query *query, const struct known *known,
                       const struct cost_row *row, struct json *json)
 {
-    static const char *const kinds[] = {"route", "others", "no_span"};
+    static const char *const kinds[] = {"route", "others", "no_span", "not_looked_at"};
     const struct known_route *route = row->route;
     json_open(json, NULL, '{');
     json_text(json, "service", service_name(known, route));
@@ -185,6 +187,29 @@ struct cost_answer {
     struct cost_row *rows; /* KNOWN_ROUTES */
 };
 
+/* Says what is (not looked at). NULL: everything was looked at. */
+enum { COST_TEXT = 320 };
+static const char *cost_text(const struct status *self, char out[COST_TEXT])
+{
+    int at = 0;
+    uint64_t missed = self->known.missed, unseen = self->unseen_spans;
+    if (unseen || missed)
+        at = snprintf(out, COST_TEXT,
+                      "%" PRIu64 " spans were not looked at, since more came than the extension's "
+                      "share of CPU time allows",
+                      unseen > missed ? unseen : missed);
+    if (self->known.passed_over)
+        at += snprintf(out + at, COST_TEXT - (size_t)at,
+                       "%s%" PRIu64 " decisions and spans with samples were not, since more than "
+                       "2,000 a second came",
+                       at ? "; " : "", self->known.passed_over);
+    if (!at)
+        return NULL;
+    snprintf(out + at, COST_TEXT - (size_t)at,
+             ": no route counts these spans, and their samples are " NAME_NOT_LOOKED);
+    return out;
+}
+
 static void write_cost(void *ctx, struct json *json)
 {
     const struct cost_answer *answer = ctx;
@@ -194,8 +219,10 @@ static void write_cost(void *ctx, struct json *json)
     json_time(json, "from_unix_nano", query->first * KNOWN_SERIES_STEP);
     json_time(json, "to_unix_nano", (query->last + 1) * KNOWN_SERIES_STEP);
     json_number(json, "step_ns", KNOWN_SERIES_STEP);
-    json_open(json, "routes", '[');
     status_lock(self);
+    char text[COST_TEXT];
+    json_word(json, "text", cost_text(self, text));
+    json_open(json, "routes", '[');
     size_t count = choose_rows(query, &self->known, answer->rows);
     for (size_t i = 0; i < count; i++) {
         if (answer->rows[i].turn == answer->rows[i].route->turn)

@@ -1,19 +1,15 @@
 /* Collects forwarded requests: data threads queue references, and a thread of the extension
  * processes them a moment later, within a small share of the process's CPU time. */
-#include "extensions/status/inherited.h"
-#include "extensions/status/known_find.h"
 #include "extensions/status/known_routes.h"
-#include "extensions/status/looked.h"
+#include "extensions/status/status.h"
 #include "lib/base/heap.h"
 #include "lib/base/thread.h"
-#include "lib/wire/otlp/otlp.h"
 
 #include <stdlib.h>
 #include <time.h>
 
 #define LATER        NS_PER_S /* from the first queued request to its processing */
 #define SETTLE_EVERY (10 * NS_PER_S)
-#define JOIN_BACK    (120 * NS_PER_S)
 #define GATHER_MAX   ((size_t)4 << 20) /* bytes queued at most, but for a larger profile alone */
 #define GATHER_SOON  ((size_t)1 << 19) /* from so many on, they are processed at once */
 #define TRIM_EACH    ((size_t)2 << 20) /* bytes freed from one malloc_trim to the next */
@@ -26,9 +22,16 @@
 #define CREDIT_MAX   (int64_t)(10 * NS_PER_MS)
 #define CREDIT_FIRST (8 * NS_PER_MS)
 #define CREDIT_PACK  (int64_t)(3 * NS_PER_MS)
-#define DEBT_MAX     (int64_t)(200 * NS_PER_MS)
-#define MIB          ((size_t)1 << 20)
-#define COST_A_BYTE  1 /* ns per byte, until measured */
+
+/* The spans of requests that are not kept are looked at, for their routes, for LOOK of the elapsed
+ * time besides, up to LOOK_MAX after a time without such. */
+#define LOOK        1 / 500
+#define LOOK_MAX    (int64_t)(10 * NS_PER_MS)
+#define LOOK_A_SPAN 1000 /* ns, until measured */
+
+#define DEBT_MAX    (int64_t)(200 * NS_PER_MS)
+#define MIB         ((size_t)1 << 20)
+#define COST_A_BYTE 1 /* ns per byte, until measured */
 
 static uint64_t cpu_of(clockid_t clock)
 {
@@ -107,22 +110,46 @@ static void note_left_out(struct status *self, const struct batch *batch)
                   batch->payload->size > self->keep.max ? LEFT_OUT_LARGE : LEFT_OUT_BUSY);
 }
 
+/* Whether a request that is not kept may be looked at. It leaves half of the queue. */
+static bool may_look(const struct status *self, const struct batch *batch)
+{
+    return batch->signal == SIGNAL_TRACES && batch->items <= self->lookable &&
+           self->gathered + batch->payload->size + GATHER_MAX / 2 <= GATHER_MAX;
+}
+
+/* Counts a request that is not kept. Returns whether it is looked at nevertheless. */
+static bool gather_skip(struct status *self, const struct batch *batch)
+{
+    bool looks = may_look(self, batch);
+    self->skipped++;
+    if (batch->signal == SIGNAL_PROFILES) {
+        note_left_out(self, batch);
+        return false;
+    }
+    self->skipped_spans += batch->items;
+    self->unseen += !looks;
+    self->unseen_spans += looks ? 0 : batch->items;
+    self->lookable -= looks ? batch->items : 0;
+    return looks;
+}
+
 static void gather_passed(void *ctx, const struct batch *batch, bool linked)
 {
     struct status *self = ctx;
     bool wanted = batch->signal == SIGNAL_TRACES || batch->signal == SIGNAL_PROFILES;
-    bool large = wanted && takes_large(self, batch);
-    self->offered += wanted ? batch->payload->size : 0;
-    struct gathered *one =
-        large || (wanted && has_room(self, batch, linked)) ? calloc(1, sizeof *one) : NULL;
+    if (!wanted)
+        return;
+    bool large = takes_large(self, batch), keeps = large || has_room(self, batch, linked);
+    self->offered += batch->payload->size;
+    if (!keeps && !gather_skip(self, batch))
+        return;
+    struct gathered *one = calloc(1, sizeof *one);
     if (!one) {
-        self->skipped += wanted;
-        self->skipped_spans += batch->signal == SIGNAL_TRACES ? batch->items : 0;
-        if (batch->signal == SIGNAL_PROFILES)
-            note_left_out(self, batch);
+        self->skipped += keeps;
         return;
     }
     self->spare &= !large;
+    one->passing = !keeps;
     one->payload = buffer_ref(batch->payload);
     one->arrived = clock_wall(self->env->clock);
     one->spans = batch->items;
@@ -131,7 +158,7 @@ static void gather_passed(void *ctx, const struct batch *batch, bool linked)
     *self->last = one;
     self->last = &one->next;
     self->gathered += batch->payload->size;
-    self->allowed -= large ? self->allowed : batch->payload->size;
+    self->allowed -= large ? self->allowed : keeps ? batch->payload->size : 0;
     if (self->asleep || self->gathered > GATHER_SOON) {
         self->asleep = false;
         pthread_cond_signal(&self->wake);
@@ -170,149 +197,24 @@ static void gather_sampled(void *ctx, const struct watch_window *window,
 
 /* ---- on the extension's thread, or that of a request to the API ---- */
 
-enum { SEEN_AT_ONCE = 64 };
-
-struct seen_list {
-    struct status *self;
-    struct known_seen seen[SEEN_AT_ONCE];
-    struct view tenant;
-    bool again;
-    size_t count;
-    uint64_t now;
-};
-
-static void seen_flush(struct seen_list *list)
+static struct view tenant_of(const struct gathered *one)
 {
-    if (!list->count)
-        return;
-    status_lock(list->self);
-    for (size_t i = 0; i < list->count; i++)
-        known_seen(&list->self->known, &list->seen[i], list->now);
-    status_unlock(list->self);
-    list->count = 0;
+    return one->tenant ? view_of(one->tenant->tenant) : (struct view){0};
 }
 
-/* The span id, if the span begins with trace id and span id (fields 1 and 2 of trace.proto), as all
- * SDKs write it; otherwise 0. */
-static uint64_t front_id(struct view body)
+/* Looks at a request that is not kept. Returns the CPU time that it took, ns. */
+static uint64_t gather_look(struct status *self, const struct gathered *one)
 {
-    static const uint8_t trace[] = {0x0a, 16}, span[] = {0x12, 8};
-    bool plain = body.size >= 28 && memcmp(body.data, trace, sizeof trace) == 0 &&
-                 memcmp(body.data + 18, span, sizeof span) == 0;
-    return plain ? span_id_load(body.data + 20) : 0;
-}
-
-/* Whether anything may be known about a span. Most spans are skipped here without parsing them. */
-static bool is_known(struct status *self, struct view body)
-{
-    uint64_t id = front_id(body);
-    return !id || known_may_have(&self->known, id);
-}
-
-static void seen_add(struct seen_list *list, const struct otlp_span *span, struct view service)
-{
-    uint64_t link = 0;
-    if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
-        link = 0;
-    if (span->span_id.size != 8 || span->trace_id.size != 16 || link_is_inherited(span, link))
-        return;
-    list->seen[list->count++] = (struct known_seen){
-        .id = span_id_load(span->span_id.data),
-        .link = link,
-        .trace = span_id_load(span->trace_id.data + 8),
-        .ended = span->end_ns,
-        .service = service,
-        .name = span->name,
-        .tenant = list->tenant,
-        .child = !link && !otlp_span_is_local_root(span),
-        .again = list->again,
-    };
-    if (list->count == SEEN_AT_ONCE)
-        seen_flush(list);
-}
-
-/* Attributes samples to the routes of local roots and linked spans. */
-static void gather_join(struct status *self, const struct gathered *one, struct view request)
-{
-    struct seen_list list; /* large: its rows are not initialised */
-    struct otlp_walk walk;
-    struct view service = {0};
-    list.self = self;
-    list.tenant = one->tenant ? view_of(one->tenant->tenant) : (struct view){0};
-    list.again = one->again;
-    list.count = 0;
-    list.now = clock_wall(self->env->clock);
-    otlp_walk_begin(&walk, SIGNAL_TRACES, request);
-    for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
-        struct otlp_span span;
-        if (step == OTLP_RESOURCE)
-            service = otlp_resource_attribute(walk.resource_entry.bytes, VIEW("service.name"));
-        if (step != OTLP_ITEM || !is_known(self, walk.item.bytes))
-            continue;
-        otlp_span_read(walk.item.bytes, &span);
-        seen_add(&list, &span, service.size ? service : VIEW("unknown_service"));
-    }
-    seen_flush(&list);
-}
-
-/* A walk's spans are valid during its call only, and a list outlives that. */
-struct join {
-    struct seen_list list;
-    uint8_t texts[SEEN_AT_ONCE][2][NAME_CUT + 1]; /* one more byte shows that a name is cut */
-};
-
-static struct view join_copy(uint8_t *to, struct view text)
-{
-    size_t size = text.size < NAME_CUT + 1 ? text.size : NAME_CUT + 1;
-    if (size)
-        memcpy(to, text.data, size);
-    return (struct view){to, size};
-}
-
-static bool join_visited(void *ctx, const struct looked_span *each)
-{
-    struct join *join = ctx;
-    uint8_t(*texts)[NAME_CUT + 1] = join->texts[join->list.count];
-    struct otlp_span span = each->span;
-    if (span.span_id.size != 8 ||
-        !known_may_have(&join->list.self->known, span_id_load(span.span_id.data)))
-        return true;
-    span.name = join_copy(texts[0], span.name);
-    seen_add(&join->list, &span, join_copy(texts[1], each->service));
-    return true;
-}
-
-/* The serial of the first block with requests that arrived later. */
-static uint64_t serial_since(struct status *self, uint64_t arrived)
-{
-    size_t count;
-    uint64_t serial = UINT64_MAX;
-    struct kept **list = keep_list(&self->keep, 0, &count);
-    for (size_t i = 0; i < count && serial == UINT64_MAX; i++)
-        if (list[i]->kind == KEPT_TRACES && list[i]->arrived >= arrived)
-            serial = list[i]->serial;
-    keep_list_free(list, count);
-    return serial;
-}
-
-void gather_settle(struct status *self)
-{
-    uint64_t now = clock_wall(self->env->clock);
-    status_lock(self);
-    known_settle(&self->known, now);
-    bool joins = known_may_have_passed(&self->known, now);
-    status_unlock(self);
-    uint64_t first = joins ? serial_since(self, now - JOIN_BACK) : UINT64_MAX;
-    if (first == UINT64_MAX)
-        return;
-    struct join join;
-    join.list.self = self;
-    join.list.tenant = (struct view){0};
-    join.list.again = false;
-    join.list.count = 0;
-    join.list.now = now;
-    looked_walk(self, first, UINT64_MAX, join_visited, &join);
-    seen_flush(&join.list);
+    uint64_t before = cpu_of(CLOCK_THREAD_CPUTIME_ID);
+    struct buffer *flat = buffer_flat(one->payload);
+    if (flat)
+        gather_join(self, buffer_view(flat), tenant_of(one), one->again);
+    buffer_unref(flat);
+    uint64_t spent = cpu_of(CLOCK_THREAD_CPUTIME_ID) - before;
+    self->look_spent += spent;
+    self->looked_spans += one->spans;
+    self->look_credit -= (int64_t)spent;
+    return spent;
 }
 
 static void gather_work(struct status *self, struct gathered *one)
@@ -320,7 +222,7 @@ static void gather_work(struct status *self, struct gathered *one)
     struct buffer *flat = buffer_flat(one->payload);
     struct view content = flat ? buffer_view(flat) : (struct view){0};
     if (flat && one->kind == KEPT_TRACES) {
-        gather_join(self, one, content);
+        gather_join(self, content, tenant_of(one), one->again);
         keep_traces(&self->keep, one->class, content, one->spans, one->arrived);
     } else if (flat) {
         struct kept head = {
@@ -369,6 +271,9 @@ static void earn(struct status *self)
     uint64_t share = (process - self->process_cpu) * SHARE, ever = (mono - self->reckoned) * EVER;
     if (mono - self->reckoned < NS_PER_S)
         return;
+    self->look_credit += (int64_t)((mono - self->reckoned) * LOOK);
+    if (self->look_credit > LOOK_MAX)
+        self->look_credit = LOOK_MAX;
     self->credit += (int64_t)share;
     if (cost_of(self, self->offered) <= share + ever)
         self->credit += (int64_t)ever;
@@ -385,6 +290,14 @@ static size_t reckon(struct status *self)
     earn(self);
     uint64_t a_mib = cost_of(self, MIB);
     return self->credit > 0 && a_mib ? (size_t)((uint64_t)self->credit * MIB / a_mib) : 0;
+}
+
+/* The same in spans of requests that are not kept. */
+static size_t reckon_look(const struct status *self)
+{
+    bool measured = self->looked_spans > LOOK_A_SPAN;
+    uint64_t each = measured ? self->look_spent / self->looked_spans + 1 : LOOK_A_SPAN;
+    return self->look_credit > 0 ? (size_t)((uint64_t)self->look_credit / each) : 0;
 }
 
 /* Evicts kept data while the memory budget is more than 7/8 used. */
@@ -464,7 +377,10 @@ void gather_take(struct status *self)
     struct gathered *next;
     for (struct gathered *each = gathered_list(self); each; each = next) {
         next = each->next;
-        gather_work(self, each);
+        if (each->passing)
+            before += gather_look(self, each);
+        else
+            gather_work(self, each);
         gathered_free(each);
     }
     gather_gone(self);
@@ -476,6 +392,7 @@ void gather_take(struct status *self)
     charge(self, before + spent);
     status_lock(self);
     self->allowed = self->granted = reckon(self);
+    self->lookable = reckon_look(self);
     self->spare = self->credit >= (int64_t)CREDIT_FIRST / 2;
     self->kept_skipped = self->skipped;
     self->kept_skipped_spans = self->skipped_spans;
@@ -535,6 +452,8 @@ bool gather_open(struct status *self)
 {
     self->last = &self->first;
     self->credit = CREDIT_FIRST;
+    self->look_credit = LOOK_MAX;
+    self->lookable = LOOK_MAX / LOOK_A_SPAN;
     self->allowed = self->granted = CREDIT_FIRST / COST_A_BYTE;
     self->spare = true;
     self->process_cpu = cpu_of(CLOCK_PROCESS_CPUTIME_ID);

@@ -389,6 +389,7 @@ static struct kept *keep_copy_block(const struct keep *keep, const struct kept *
                           .class = block->class,
                           .serial = block->serial,
                           .arrived = block->arrived,
+                          .first = block->first,
                           .plain = block->plain,
                           .budget = keep->budget};
     bytes_init(&kept->bytes, block->bytes.size + 1, keep->budget);

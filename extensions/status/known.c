@@ -1,5 +1,5 @@
 #include "extensions/status/known_find.h"
-#include "extensions/status/known_routes.h"
+#include "extensions/status/known_owed.h"
 #include "extensions/status/reason.h"
 #include "extensions/status/trouble.h"
 
@@ -8,13 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples of a span that has not passed after METERED_AFTER count as no span's in the metrics,
- * for good. Those that came under another name than its own are not its own if, within FOREIGN_FOR,
- * a span of that service comes with the id. */
-enum { METERED_AFTER_S = 600, FOREIGN_FOR_S = 30, NAMES = 4096 };
-
-/* After so long, correlation has learnt which spans of a service samples name. */
-#define YOUNG_FOR (90 * NS_PER_S)
+enum { NAMES = 4096 };
 
 /* One allocation of more than HEAP_MAPPED bytes. */
 struct known_tables {
@@ -71,118 +65,24 @@ static bool known_is_foreign(const struct known_span *span)
     return known_has_samples(span) && span->under && span->under != span->service;
 }
 
-/* ---- samples that may yet be found to be another's ---- */
-
-static struct known_sum known_owed(const struct known_span *span)
-{
-    return (struct known_sum){span->owed, span->owed_wall, span->owed_samples,
-                              span->owed_wall_samples};
-}
-
-static bool known_owes(const struct known_span *span)
-{
-    return span->owed || span->owed_wall || span->owed_samples || span->owed_wall_samples;
-}
-
-static struct known_stretch known_owed_over(const struct known_span *span)
-{
-    return (struct known_stretch){span->owed_from * NS_PER_S, span->owed_to * NS_PER_S};
-}
-
-/* Where that is meanwhile: with the route of a span that passed, else with what none claims. */
-static size_t known_owed_at(const struct known *known, const struct known_span *span)
-{
-    return span->dealt ? known_route_for(known, span) : known_unclaimed(span->under);
-}
-
-static void known_take_back(struct known *known, const struct known_span *span)
-{
-    struct known_sum owed = known_owed(span);
-    struct known_stretch over = known_owed_over(span);
-    if (known_owes(span))
-        known_route_take(known, known_owed_at(known, span), &owed, &over);
-}
-
-static void known_lend(struct known *known, const struct known_span *span)
-{
-    struct known_sum owed = known_owed(span);
-    struct known_stretch over = known_owed_over(span);
-    if (known_owes(span))
-        known_route_add(known, known_owed_at(known, span), &owed, &over);
-}
-
-/* Lets the time over which its samples are spread have this stretch, too. What it owes must have
- * been taken back. */
-static void known_widen(struct known_span *span, const struct known_stretch *over)
-{
-    uint32_t from = (uint32_t)(over->from / NS_PER_S);
-    uint32_t to = (uint32_t)((over->to + NS_PER_S - 1) / NS_PER_S);
-    bool more = known_owes(span) || (span->recalled && !span->dealt);
-    span->owed_from = more && span->owed_from < from ? span->owed_from : from;
-    span->owed_to = more && span->owed_to > to ? span->owed_to : to;
-}
-
-static void known_owe(struct known *known, struct known_span *span, const struct known_sum *sum,
-                      const struct known_stretch *over, uint64_t now)
-{
-    known_take_back(known, span);
-    span->owed_at = known_owes(span) ? span->owed_at : (uint32_t)(now / NS_PER_S);
-    known_widen(span, over);
-    span->owed += sum->cpu_ns;
-    span->owed_wall += sum->wall_ns;
-    span->owed_samples += (uint32_t)sum->samples;
-    span->owed_wall_samples += (uint32_t)sum->wall_samples;
-    known_lend(known, span);
-    if (span->metered)
-        known_meter(known, known_owed_at(known, span), sum->cpu_ns);
-}
-
-/* What it owes stays where it is. */
-static void known_pay(struct known *known, struct known_span *span)
-{
-    if (known_owes(span) && !span->metered)
-        known_meter(known, known_owed_at(known, span), span->owed);
-    span->owed = span->owed_wall = span->owed_samples = span->owed_wall_samples = 0;
-    span->metered = false;
-}
-
-void known_settle(struct known *known, uint64_t now)
-{
-    uint64_t second = now / NS_PER_S;
-    known_fold(known);
-    for (uint32_t i = 0; i < known->span_count; i++) {
-        struct known_span *span = &known->spans[i];
-        if (!known_owes(span))
-            continue;
-        if (span->dealt && second > span->owed_at + FOREIGN_FOR_S) {
-            known_pay(known, span);
-        } else if (!span->metered && second > span->owed_at + METERED_AFTER_S) {
-            known_meter(known, known_owed_at(known, span), span->owed);
-            span->metered = true;
-        }
-    }
-}
-
-bool known_may_have_passed(struct known *known, uint64_t now)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < known->span_count; i++) {
-        struct known_span *span = &known->spans[i];
-        if (span->tried || span->dealt || !known_owes(span))
-            continue;
-        any |= known->services[span->under]->first_came + YOUNG_FOR > now;
-        span->tried = true;
-    }
-    return any;
-}
-
 /* ---- the table ---- */
+
+/* A span that counted is forgotten: it must not count again if it is looked at again. */
+static void known_note_counted(struct known *known, const struct known_span *span)
+{
+    uint32_t decided = (uint32_t)(span->decided / NS_PER_S);
+    uint32_t at = decided > span->owed_at ? decided : span->owed_at;
+    if (span->dealt && at > known->counted_until)
+        known->counted_until = at;
+}
 
 static void known_forget(struct known *known, struct known_span *span)
 {
     uint32_t number = (uint32_t)(span - known->spans) + 1;
+    known_miss(known, span);
     known_pay(known, span);
     known_note_gone(known, span);
+    known_note_counted(known, span);
     _Atomic uint32_t *bucket = known_bucket(known, span->id);
     uint32_t first = atomic_load_explicit(bucket, memory_order_relaxed), *at = &first;
     while (*at && *at != number)
@@ -516,8 +416,8 @@ void known_sampled(struct known *known, const struct watch_window *window,
         if (known_may(known, samples[i].id, window->arrived)) {
             known_add_sample(known, (uint16_t)at, window, &samples[i], &over);
         } else {
-            known_route_add(known, at, &sum, &over);
-            known_meter(known, at, sum.cpu_ns);
+            known_route_add(known, known_missed(at), &sum, &over);
+            known_meter(known, known_missed(at), sum.cpu_ns);
         }
     }
 }
@@ -545,6 +445,8 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
                       *span = own;
     if (seen->link && seen->link != seen->id)
         span = known_find_in(known, seen->link, seen->service, seen->tenant);
+    if (seen->passed && (!span || !known_owes(span)))
+        return;
     if (!span && seen->link && known_chooses(known, seen->link))
         span = known_make(known, seen->link);
     if (own)
@@ -552,7 +454,8 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     if (!span || (seen->child && !known_has_counted(span)))
         return;
     span->trace = seen->trace;
-    if (span->dealt)
+    bool counted = seen->passed && seen->passed / NS_PER_S <= known->counted_until;
+    if (span->dealt || (counted && seen->child))
         return;
     span->service = known_seen_service(known, span, seen);
     bool costs = known_owes(span) || span->recalled;
@@ -560,14 +463,19 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     struct known_sum recalled = known_recalled(span);
     struct known_stretch over = known_owed_over(span);
     known_take_back(known, span);
+    known->missed -= span->missed;
+    span->missed = false;
     span->dealt = true;
     span->route = (uint16_t)route;
     span->turn = known->routes[route].turn;
     known_lend(known, span);
     if (span->recalled)
         known_count_recalled(known, span, &recalled, &over, seen->again);
-    known_route_passed(known, route, known_links(own, seen->link),
-                       seen->ended && seen->ended < now ? seen->ended : now);
-    if (!known_is_foreign(span))
-        known_pay(known, span);
+    if (!counted)
+        known_route_passed(known, route, known_links(own, seen->link),
+                           seen->ended && seen->ended < now ? seen->ended : now);
+    if (known_is_foreign(span))
+        return;
+    known_pay(known, span);
+    span->owed_at = (uint32_t)(now / NS_PER_S);
 }

@@ -29,6 +29,9 @@ struct known {
     size_t metered_count;
     uint64_t metered_least;  /* cpu_ns of the least of them, or less */
     uint64_t metered_others; /* CPU time of routes while the metrics page does not have them */
+    uint32_t
+        counted_until; /* wall, s: spans that passed later are remembered if they were counted */
+    uint64_t missed;   /* spans with samples that passed without being looked at */
     struct known_window windows[KNOWN_WINDOWS];
     uint32_t window_serial;
     const struct watch_reason *reasons[KNOWN_REASONS];
@@ -65,11 +68,13 @@ struct known_seen {
     bool child; /* not linked, and no local root: counts only if samples name it */
     bool again; /* an earlier process had it, too */
     uint64_t ended;
+    uint64_t passed; /* it passed before, at this wall time: samples may have come since; 0: now */
 };
 void known_seen(struct known *known, const struct known_seen *seen, uint64_t now);
 
-/* Samples whose span has not passed count under NAME_UNCLAIMED, and go to its route when it does.
- * In the metrics, which cannot take back, they count when it passes, or after ten minutes. Recalled
+/* Samples whose span has not passed count under NAME_UNCLAIMED, and go to its route when it does;
+ * those of a span that was decided, but not seen to pass since, under NAME_NOT_LOOKED. In the
+ * metrics, which cannot take back, they count when it passes, or after ten minutes. Recalled
  * samples count only when it passes. now: wall. */
 void known_settle(struct known *known, uint64_t now);
 
@@ -118,12 +123,17 @@ size_t known_service_find(const struct known *known, struct view name);
 /* The tenant of a service; empty: none. */
 struct view known_tenant(const struct known *known, size_t service);
 
-/* What a route is: of spans with a name; the rest of these, which there is no room for; or samples
- * that name no span which passed. */
-enum known_route_kind { KNOWN_ROUTE_NAMED, KNOWN_ROUTE_OTHERS, KNOWN_ROUTE_UNCLAIMED };
+/* What a route is: of spans with a name; the rest of these, which there is no room for; samples
+ * that name no span which passed; or samples of spans that were not looked at. */
+enum known_route_kind {
+    KNOWN_ROUTE_NAMED,
+    KNOWN_ROUTE_OTHERS,
+    KNOWN_ROUTE_UNCLAIMED,
+    KNOWN_ROUTE_NOT_LOOKED
+};
 enum known_route_kind known_route_kind(const struct known *known, const struct known_route *route);
 
-/* The name of its spans, NAME_OTHERS or NAME_UNCLAIMED. */
+/* The name of its spans, NAME_OTHERS, NAME_UNCLAIMED or NAME_NOT_LOOKED. */
 struct view known_route_name(const struct known *known, const struct known_route *route);
 
 /* Whether its CPU time is measured: by its samples or, if it has none, by its service's. */

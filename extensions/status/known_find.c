@@ -136,6 +136,7 @@ void known_take_samples(struct known_span *span, struct known_span *from)
     span->reason = own.reason;
     span->told = own.told;
     span->dealt = own.dealt;
+    span->missed = own.missed;
     span->unproven = own.unproven;
     *from = (struct known_span){
         .id = other.id,
@@ -151,6 +152,7 @@ void known_take_samples(struct known_span *span, struct known_span *from)
         .reason = other.reason,
         .told = other.told,
         .dealt = other.dealt,
+        .missed = other.missed,
         .unproven = other.unproven,
     };
 }

@@ -142,15 +142,19 @@ void known_route_take(struct known *known, size_t number, const struct known_sum
 enum known_route_kind known_route_kind(const struct known *known, const struct known_route *route)
 {
     size_t number = (size_t)(route - known->routes);
-    return number >= KNOWN_UNNAMED    ? KNOWN_ROUTE_NAMED
-           : number >= KNOWN_SERVICES ? KNOWN_ROUTE_UNCLAIMED
-                                      : KNOWN_ROUTE_OTHERS;
+    return number >= KNOWN_UNNAMED     ? KNOWN_ROUTE_NAMED
+           : number >= known_missed(0) ? KNOWN_ROUTE_NOT_LOOKED
+           : number >= KNOWN_SERVICES  ? KNOWN_ROUTE_UNCLAIMED
+                                       : KNOWN_ROUTE_OTHERS;
 }
 
 struct view known_route_name(const struct known *known, const struct known_route *route)
 {
-    if (known_route_kind(known, route) == KNOWN_ROUTE_UNCLAIMED)
+    enum known_route_kind kind = known_route_kind(known, route);
+    if (kind == KNOWN_ROUTE_UNCLAIMED)
         return VIEW(NAME_UNCLAIMED);
+    if (kind == KNOWN_ROUTE_NOT_LOOKED)
+        return VIEW(NAME_NOT_LOOKED);
     return names_get(&known->names, route->name);
 }
 
@@ -234,7 +238,7 @@ void known_meter(struct known *known, size_t number, uint64_t cpu_ns)
     struct known_route *route = &known->routes[number];
     if (!cpu_ns)
         return;
-    if (!route->metered && number != 0 && number != known_unclaimed(0))
+    if (!route->metered && number != 0 && number != known_unclaimed(0) && number != known_missed(0))
         known_meter_choose(known, route);
     *(route->metered ? &route->metered_ns : &known->metered_others) += cpu_ns;
 }
@@ -389,4 +393,5 @@ void known_routes_give_way(struct known *known, uint16_t service)
             known_route_give_way(known, i, 0);
     known_route_give_way(known, service, 0);
     known_route_give_way(known, known_unclaimed(service), known_unclaimed(0));
+    known_route_give_way(known, known_missed(service), known_missed(0));
 }

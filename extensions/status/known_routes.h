@@ -22,6 +22,12 @@ static inline size_t known_unclaimed(size_t service)
     return KNOWN_SERVICES + service;
 }
 
+/* The same of those whose span, or they themselves, were not looked at. */
+static inline size_t known_missed(size_t service)
+{
+    return 2 * (size_t)KNOWN_SERVICES + service;
+}
+
 /* The route of a service and name. Where there is no room, the cheapest gives way if `turns`; else
  * it is the service's others. */
 size_t known_route_of(struct known *known, uint16_t service, struct view name, bool turns);

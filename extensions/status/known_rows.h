@@ -1,30 +1,8 @@
-/* The tables of known.h: their sizes, and what a row has. */
+/* The tables of known.h: what a row has. */
 #ifndef EXTENSIONS_STATUS_KNOWN_ROWS_H
 #define EXTENSIONS_STATUS_KNOWN_ROWS_H
 
-#include "lib/base/clock.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-
-enum {
-    KNOWN_SPANS = 40000,
-    KNOWN_SERVICES = 256,
-    KNOWN_NAMED = 512,                  /* routes with a name, ... */
-    KNOWN_UNNAMED = 2 * KNOWN_SERVICES, /* ... and before them, of each service two */
-    KNOWN_ROUTES = KNOWN_UNNAMED + KNOWN_NAMED,
-    KNOWN_WINDOWS = 1024,
-    KNOWN_REASONS = 40,
-    KNOWN_BESIDE = 16,
-    KNOWN_UPLOADS = 16,  /* of a service, the newest */
-    KNOWN_HISTORY = 40,  /* steps of a service's history */
-    KNOWN_SERIES = 80,   /* steps of a route's */
-    KNOWN_METERED = 100, /* routes that the metrics page has */
-    KNOWN_ROWS = 512,    /* decisions that spans do not have yet */
-    KNOWN_GONE = 8192    /* numbers of forgotten spans that nobody has taken yet */
-};
-#define KNOWN_HISTORY_STEP (30 * NS_PER_S)
-#define KNOWN_SERIES_STEP  (15 * NS_PER_S)
+#include "extensions/status/known_service.h"
 
 /* As waited_ms: by its clock the span ended after it arrived, and it is not known when. */
 #define KNOWN_AHEAD INT32_MIN
@@ -42,7 +20,7 @@ struct known_span {
     uint32_t samples, wall_samples; /* of windows that measure CPU time, and of others */
     uint32_t owed_samples, owed_wall_samples;
     uint32_t owed_from, owed_to; /* wall, s: when what is owed was sampled, ... */
-    uint32_t owed_at;            /* ... and when the first of it came */
+    uint32_t owed_at; /* ... and when the first of it came; owes nothing: when it counted */
     /* From its end to the decision; below 0: its clock is ahead; or KNOWN_AHEAD. */
     int32_t waited_ms;
     uint32_t first_window, last_window; /* serials of those with its samples; 0: none */
@@ -51,6 +29,7 @@ struct known_span {
     uint16_t route, turn;      /* valid if dealt, while the route's turn is this one */
     unsigned char action : 2;  /* enum watch_action; WAITING: no decision came */
     bool recalled : 1;         /* some of its samples came to an earlier process */
+    bool missed : 1;           /* it passed in a request that was not looked at */
     uint8_t reason;            /* of known->reasons, as decided */
     uint8_t told;              /* the same as reported: see reason.h */
     bool dealt : 1;            /* it passed: its route counted it */
@@ -65,49 +44,6 @@ struct known_span {
 /* Which samples of neither CPU nor wall time name a span, of those that do not confirm. */
 enum known_untimed { UNTIMED_NONE, UNTIMED_MEMORY, UNTIMED_LOCKS, UNTIMED_OTHER };
 
-struct known_service {
-    uint64_t key;
-    uint32_t name, tenant; /* tenant: 0: none */
-    uint32_t hash;         /* of its name, for known_figures */
-    const char *language;  /* of its SDK; static; NULL: not known */
-    bool has_spans, has_profiles;
-    bool times_cpu; /* some of its profiles measure CPU time */
-    uint64_t linked, not_linked, cpu_ns, wall_ns;
-    uint64_t samples, wall_samples; /* as a span's */
-    uint64_t uses, last; /* decisions and profiles, with those of what gave way to it; the newest */
-    uint64_t reasons[KNOWN_REASONS];
-    uint8_t beside_kinds; /* of the samples of the last span that was told to have such only */
-    uint8_t no_ids; /* the reason of known->reasons that says so; 0: samples name spans, or may */
-    uint8_t unmatched;    /* the reason that says that samples name no span that came; or 0 */
-    uint64_t linked_at;   /* when the last link was decided, wall */
-    uint64_t hold;        /* how long its spans wait at most; 0: not known */
-    uint64_t sent_after;  /* how long after its end the last span arrived */
-    uint64_t late;        /* how late the last profile with samples of its spans came ... */
-    uint64_t late_window; /* ... and how long it is */
-    uint64_t vain_at;   /* when a span last waited in vain for a profile that was long due; wall */
-    uint32_t apart_run; /* spans in a row whose samples are far from their time, ... */
-    const char *apart_fix;      /* ... and which clock is wrong; static */
-    uint16_t profiles_under;    /* where samples of its spans came instead; 0: nowhere */
-    uint32_t windows;           /* came so far */
-    uint64_t first_came;        /* the oldest profile */
-    uint64_t began;             /* its start, of those of kinds that confirm; 0: none came */
-    uint64_t any_came, any_end; /* of the newest profile: when it arrived, and its end */
-    uint64_t last_came;         /* the newest of a kind that confirms */
-    uint64_t beside[KNOWN_BESIDE], beside_count; /* hashes of the newest of other kinds */
-    bool repeats;                                /* the last of these came before */
-    struct {
-        uint64_t upload;
-        const void *source; /* who told of it first */
-    } uploads[KNOWN_UPLOADS];
-    uint64_t upload_count;
-    uint64_t apart;   /* linked spans whose samples are far from their time, ... */
-    int64_t apart_ns; /* ... and how far those of the last: below 0, before it */
-    uint64_t step;    /* the newest of the history, in steps since 1970 */
-    struct known_step {
-        uint32_t linked, reasons[KNOWN_REASONS];
-    } history[KNOWN_HISTORY]; /* by step modulo its length */
-};
-
 /* Of a step: the spans that ended in it, and the samples taken in it. */
 struct known_route_step {
     uint64_t cpu_ns, wall_ns;
@@ -115,7 +51,8 @@ struct known_route_step {
 };
 
 /* Service and name of spans; or the others of a service, whose number is that of the service; or
- * what its samples have that name no span which passed, whose number is KNOWN_SERVICES more. */
+ * what its samples have that name no span which passed, whose number is KNOWN_SERVICES more; or
+ * that of spans which were not looked at, as many more again. */
 struct known_route {
     bool used;
     bool metered;           /* the metrics page has it */

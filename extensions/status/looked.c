@@ -263,10 +263,11 @@ static void looked_add(struct status *self, const struct looked_span *each, cons
 }
 
 /* Visits the spans of requests from an offset on, until visit returns false. */
-static bool walk_requests(struct view requests, looked_visit_fn *visit, void *ctx)
+static bool walk_requests(const struct kept *kept, struct view requests, looked_visit_fn *visit,
+                          void *ctx)
 {
     struct otlp_walk walk;
-    struct looked_span each = {0};
+    struct looked_span each = {.arrived = kept->first};
     otlp_walk_begin(&walk, SIGNAL_TRACES, requests);
     for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
         if (step == OTLP_RESOURCE) {
@@ -306,7 +307,8 @@ static void look_at(struct status *self, const struct kept *kept, struct bytes *
     bytes_clear(plain);
     if (kept->serial < *serial || !kept_open(kept, plain) || plain->size < from)
         return;
-    walk_requests((struct view){plain->data + from, plain->size - from}, add_visited, &adding);
+    walk_requests(kept, (struct view){plain->data + from, plain->size - from}, add_visited,
+                  &adding);
     *serial = kept->serial;
     *offset = plain->size;
 }
@@ -486,7 +488,7 @@ void looked_walk(struct status *self, uint64_t first, uint64_t last, looked_visi
             continue;
         bytes_clear(&plain);
         if (kept_open(list[i], &plain))
-            goes_on = walk_requests(bytes_view(&plain), visit, ctx);
+            goes_on = walk_requests(list[i], bytes_view(&plain), visit, ctx);
     }
     keep_list_free(list, count);
     bytes_release(&plain);

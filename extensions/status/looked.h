@@ -86,6 +86,7 @@ struct looked_span {
     struct otlp_span span;
     struct view resource; /* ResourceSpans */
     struct view service;
+    uint64_t arrived; /* wall; that or later */
 };
 typedef bool looked_visit_fn(void *ctx, const struct looked_span *span);
 void looked_walk(struct status *self, uint64_t first, uint64_t last, looked_visit_fn *visit,

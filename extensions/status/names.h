@@ -12,6 +12,9 @@ enum { NAME_CUT = 256 };
 /* What stands for the name of a span where samples name none. */
 #define NAME_UNCLAIMED "(no span)"
 
+/* The same where the span passed, but its request was not looked at, or its decision. */
+#define NAME_NOT_LOOKED "(not looked at)"
+
 struct names {
     struct bytes text;
     struct bytes at;   /* uint32_t: where each ends */

@@ -20,6 +20,7 @@ struct gathered {
     struct gathered *next;
     enum kept_kind kind;
     enum kept_class class;
+    bool passing; /* not to be kept: only its spans are looked at, for their routes */
     struct buffer *payload;
     struct series *series;
     char *query, *content;
@@ -57,7 +58,9 @@ struct status {
     size_t granted;                  /* what may be taken until the thread looks again, ... */
     size_t allowed;                  /* ... and what is left of it */
     size_t offered;                  /* bytes that came since it looked last */
-    uint64_t skipped, skipped_spans; /* requests that were not, and the spans in them */
+    uint64_t skipped, skipped_spans; /* requests that were not, and the spans in them; ... */
+    uint64_t unseen, unseen_spans;   /* ... of these, those that were not even looked at */
+    size_t lookable;                 /* spans of such requests that may be looked at */
     struct left_outs left_outs;
     bool spare;  /* there is credit for a profile larger than that */
     bool asleep; /* the thread waits to be woken */
@@ -68,6 +71,9 @@ struct status {
     pthread_mutex_t taking; /* held while what was gathered is worked on */
     uint64_t spent;         /* CPU time of that, ns; ... */
     uint64_t worked;        /* ... and the bytes */
+    uint64_t look_spent;    /* CPU time for requests that are not kept, ns; ... */
+    uint64_t looked_spans;  /* ... and their spans; ... */
+    int64_t look_credit;    /* ... and what may yet be spent for them, ns */
     uint64_t trimmed;       /* keep.freed when free memory was last returned */
     int64_t credit;         /* CPU time that may be spent, ns; negative after a large profile */
     uint64_t process_cpu;   /* of the process when that was last reckoned; ... */
@@ -91,6 +97,9 @@ bool gather_open(struct status *self);
 void gather_close(struct status *self);
 /* Processes everything queued so far. Any thread but data threads. */
 void gather_take(struct status *self);
+
+/* gather_join.c: attributes samples to the routes of a request's local roots and linked spans. */
+void gather_join(struct status *self, struct view request, struct view tenant, bool again);
 /* Gives samples that have waited to their spans. Likewise. */
 void gather_settle(struct status *self);
 

@@ -45,8 +45,8 @@ def pytest_collection_modifyitems(items):
     """Runs quick tests first, while the background rows are running."""
     order = ["test_standin", "test_config", "test_check", "test_pods", "test_tls",
              "test_run", "test_log", "test_hosts", "test_wrong_port", "test_reload",
-             "test_collector", "test_telemetry", "test_status", "test_numbers", "test_graphs",
-             "test_kinds", "test_diagnose", "test_incident", "test_grafana", "test_sdks",
+             "test_collector", "test_telemetry", "test_status", "test_numbers", "test_cost",
+             "test_graphs", "test_kinds", "test_diagnose", "test_incident", "test_grafana", "test_sdks",
              "test_link", "test_scrape", "test_auth", "test_recorded", "test_example", "test_loss"]
     items.sort(key=lambda item: order.index(item.module.__name__))
 

@@ -91,6 +91,7 @@ export class View {
 		const drawn = this.series(cost);
 		fill(this.body, wall > 0 && para("A route whose profiles measure no CPU time has its wall time, ",
 			"which includes waiting", cpu > 0 && "; the chart is of CPU time", "."),
+			cost.text && para(`${cost.text}.`),
 			chart, !this.params.from && h("p.muted", "The chart shows the last ",
 				duration(drawn.times.length * cost.step_ns), ", the table all since the start, or since a reload that "
 					+ "changed this extension."),

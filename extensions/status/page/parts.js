@@ -28,7 +28,9 @@ export function who(service, name) {
 
 const SUMS = { others: "Routes that there was no room for, together.",
 	no_span: "Samples that name no span that has passed here: work outside of spans or in threads of "
-		+ "their own, and spans that were not sampled." };
+		+ "their own, and spans that were not sampled.",
+	not_looked_at: "Samples of spans that passed while more came than is looked at: no route counts "
+		+ "these spans." };
 
 /** What a row of /api/cost is that is no route. */
 export const sumOf = ({ kind, span_name: name }) => SUMS[kind ?? (name === "(others)" && "others")];

@@ -106,8 +106,7 @@ void services_release(struct services *services);
 struct service *services_see(struct services *services, struct view tenant, struct view name,
                              uint64_t mono);
 
-/* The same for a profile of it, for which a service with profiles is given up too. NULL: no
- * memory. */
+/* The same for a profile; services with profiles are given up for it too. NULL: no memory. */
 struct service *services_see_profile(struct services *services, struct view tenant,
                                      struct view name, uint64_t mono);
 

@@ -782,6 +782,106 @@ START_TEST(nothing_is_lost_from_the_sums_when_ids_are_forgotten)
 }
 END_TEST
 
+static const struct known_route *not_looked_at(const struct rig *rig)
+{
+    return &rig->known
+                .routes[2 * (size_t)KNOWN_SERVICES + known_service_find(&rig->known, VIEW("shop"))];
+}
+
+/* A decided span has passed: what it costs is no work outside of spans. */
+START_TEST(samples_of_a_span_that_was_not_looked_at_say_so)
+{
+    struct rig rig;
+    rig_init(&rig);
+    sampled(&rig, 1, 10, NOW);
+    sampled(&rig, 2, 5, NOW);
+    decide(&rig, 1, true, NOW);
+    known_settle(&rig.known, NOW + NS_PER_S); /* it may yet be looked at */
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->cpu_ns, 15);
+    known_settle(&rig.known, NOW + 10 * NS_PER_S);
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->cpu_ns, 5);
+    ck_assert_uint_eq(not_looked_at(&rig)->cpu_ns, 10);
+    ck_assert_uint_eq(not_looked_at(&rig)->spans, 0);
+    ck_assert(view_eq(known_route_name(&rig.known, not_looked_at(&rig)), VIEW(NAME_NOT_LOOKED)));
+    ck_assert_int_eq(known_route_kind(&rig.known, not_looked_at(&rig)), KNOWN_ROUTE_NOT_LOOKED);
+    sampled(&rig, 1, 7, NOW + 11 * NS_PER_S);
+    ck_assert_uint_eq(not_looked_at(&rig)->cpu_ns, 17);
+    known_settle(&rig.known, NOW + 610 * NS_PER_S);
+    ck_assert_uint_eq(not_looked_at(&rig)->metered_ns, 17);
+    ck_assert_uint_eq(unclaimed(&rig, "shop")->metered_ns, 5);
+    passed(&rig, 1, true, "GET /", NOW + 620 * NS_PER_S); /* after all */
+    ck_assert_uint_eq(not_looked_at(&rig)->cpu_ns, 0);
+    ck_assert_uint_eq(series_sum(not_looked_at(&rig)), 0);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 17);
+    rig_release(&rig);
+}
+END_TEST
+
+/* Makes the spans of before give way. */
+static uint64_t sample_others(struct rig *rig, uint64_t now)
+{
+    for (uint64_t id = 1; id <= KNOWN_SPANS; id++, now += NS_PER_MS)
+        sampled(rig, id * UINT64_C(0x9e3779b97f4a7c15), 3, now);
+    return now;
+}
+
+static void passed_before(struct rig *rig, uint64_t id, bool child, uint64_t arrived, uint64_t now)
+{
+    const struct known_seen seen = {.id = id,
+                                    .link = child ? 0 : id,
+                                    .trace = id,
+                                    .service = VIEW("shop"),
+                                    .name = VIEW("GET /"),
+                                    .child = child,
+                                    .passed = arrived};
+    known_seen(&rig->known, &seen, now);
+}
+
+START_TEST(a_span_that_is_forgotten_and_looked_at_again_counts_once)
+{
+    struct rig rig;
+    rig_init(&rig);
+    decide(&rig, 1, true, NOW);
+    sampled(&rig, 1, 10, NOW);
+    passed(&rig, 1, true, "GET /", NOW + NS_PER_S);
+    uint64_t now = sample_others(&rig, NOW + 2 * NS_PER_S);
+    ck_assert_ptr_null(known_find(&rig.known, 1));
+    passed_before(&rig, 1, false, NOW, now);
+    ck_assert_uint_eq(route(&rig, "GET /")->spans, 1);
+    ck_assert_ptr_null(known_find(&rig.known, 1));
+    sampled(&rig, 1, 5, now); /* of a later window */
+    passed_before(&rig, 1, false, NOW, now);
+    ck_assert_uint_eq(route(&rig, "GET /")->spans, 1);
+    ck_assert_uint_eq(route(&rig, "GET /")->linked, 1);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 15);
+    rig_release(&rig);
+}
+END_TEST
+
+/* With samples that came after them, as in the first seconds of a service. */
+START_TEST(a_child_that_is_looked_at_again_counts_once)
+{
+    struct rig rig;
+    rig_init(&rig);
+    sampled(&rig, 1, 10, NOW + NS_PER_S);
+    passed_before(&rig, 1, true, NOW, NOW + 2 * NS_PER_S);
+    passed_before(&rig, 1, true, NOW, NOW + 3 * NS_PER_S);
+    ck_assert_uint_eq(route(&rig, "GET /")->spans, 1);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 10);
+    uint64_t now = sample_others(&rig, NOW + 4 * NS_PER_S);
+    ck_assert_ptr_null(known_find(&rig.known, 1));
+    sampled(&rig, 1, 5, now);
+    passed_before(&rig, 1, true, NOW, now);
+    ck_assert_uint_eq(route(&rig, "GET /")->spans, 1);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 10);
+    sampled(&rig, 2, 7, now); /* that passed after all that is forgotten */
+    passed_before(&rig, 2, true, now, now + NS_PER_S);
+    ck_assert_uint_eq(route(&rig, "GET /")->spans, 2);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 17);
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(the_costliest_routes_have_names_and_the_rest_is_one)
 {
     struct rig rig;
@@ -1243,8 +1343,10 @@ START_TEST(samples_of_two_services_with_one_id_stay_apart)
             else
                 decide_of(&rig, service, 1, true, NOW);
         }
-        const struct known_seen one = {1, 1, 7, VIEW("shop"), VIEW("GET /"), {0}, false, false, 0};
-        const struct known_seen two = {1, 1, 7, VIEW("till"), VIEW("POST /"), {0}, false, false, 0};
+        const struct known_seen one = {1,     1, 7, VIEW("shop"), VIEW("GET /"), {0}, false,
+                                       false, 0, 0};
+        const struct known_seen two = {1,     1, 7, VIEW("till"), VIEW("POST /"), {0}, false,
+                                       false, 0, 0};
         known_seen(&rig.known, &one, NOW);
         known_seen(&rig.known, &two, NOW);
         ck_assert_uint_eq(known_find_of(&rig.known, 1, VIEW("shop"))->cpu_ns, 30);
@@ -1271,10 +1373,10 @@ START_TEST(samples_under_another_name_are_the_spans_unless_it_has_one)
         ck_assert_uint_eq(metered(&rig), 0);
         if (late) {
             decide_of(&rig, till(), 1, true, NOW);
-            known_seen(
-                &rig.known,
-                &(struct known_seen){1, 1, 1, VIEW("till"), VIEW("POST /"), {0}, false, false, 0},
-                NOW);
+            known_seen(&rig.known,
+                       &(struct known_seen){
+                           1, 1, 1, VIEW("till"), VIEW("POST /"), {0}, false, false, 0, 0},
+                       NOW);
         }
         known_settle(&rig.known, NOW + 40 * NS_PER_S);
         ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, late ? 0 : 20);
@@ -1534,6 +1636,8 @@ SUITE_MAIN(
     samples_that_name_no_span_are_a_row_of_their_service,
     samples_of_another_name_say_what_they_measure, a_tenant_has_samples_of_its_own,
     nothing_is_lost_from_the_sums_when_ids_are_forgotten,
+    a_span_that_is_forgotten_and_looked_at_again_counts_once,
+    a_child_that_is_looked_at_again_counts_once, samples_of_a_span_that_was_not_looked_at_say_so,
     the_costliest_routes_have_names_and_the_rest_is_one,
     a_route_that_costs_nothing_takes_no_place_of_another,
     a_new_service_takes_the_place_of_the_one_with_the_least,

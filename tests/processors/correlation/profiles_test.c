@@ -635,7 +635,7 @@ START_TEST(so_they_do_for_otlp_profiles)
         {UINT64_C(1) << 40, UINT64_C(1) << 23, UINT32_MAX, MOST_CPU_NS}, /* 2^63 */
         {UINT64_C(1) << 40, UINT64_C(1) << 24, UINT32_MAX, MOST_CPU_NS}, /* 2^64 */
         {INT64_MAX, INT64_MAX, UINT32_MAX, MOST_CPU_NS},
-        {3, (uint64_t)-1000, 3, 0},
+        {3, (uint64_t)-1000, 3, -1}, /* none is added */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct rig rig;
