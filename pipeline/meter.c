@@ -50,14 +50,21 @@ struct meter *meter_ref(struct meter *meter)
     return meter;
 }
 
-void meter_unref(struct meter *meter)
+void meter_release(struct meter *meter)
 {
-    if (!meter || atomic_fetch_sub(&meter->refs, 1) != 1)
-        return;
     admission_free(meter->admission);
     if (meter->area)
         meter->release_area(meter->area);
     free(meter->area);
+    meter->admission = NULL;
+    meter->area = NULL;
+}
+
+void meter_unref(struct meter *meter)
+{
+    if (!meter || atomic_fetch_sub(&meter->refs, 1) != 1)
+        return;
+    meter_release(meter);
     free(meter);
 }
 

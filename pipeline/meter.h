@@ -37,6 +37,9 @@ struct meter {
 
 void meter_init(struct meter *meter, const char *id);
 
+/* Frees what a meter from meter_init has got since. */
+void meter_release(struct meter *meter);
+
 /* Makes a shared meter with one reference and a copy of the id, so that a replacement instance
  * continues the counters. NULL: no memory. */
 struct meter *meter_new(const char *id);

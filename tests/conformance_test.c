@@ -342,6 +342,7 @@ static void stage_close(struct stage *stage)
     const struct component *component = stage->subject.component;
     if (component->close)
         component->close(stage->subject.self);
+    meter_release(&stage->meter);
     collecting_sink_clear(&stage->sink);
     ck_assert_msg(budget_used(&stage->budget) == 0, "%s keeps %zu bytes of the budget",
                   component->type, budget_used(&stage->budget));

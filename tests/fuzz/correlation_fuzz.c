@@ -476,6 +476,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_waits(&stage);
     stage.verdict = VERDICT_OK;
     processor_correlation.close(stage.self);
+    meter_release(&stage.meter);
     free(stage.self);
     metadata_unref(tenants[0]);
     metadata_unref(tenants[1]);

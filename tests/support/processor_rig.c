@@ -106,6 +106,7 @@ const char *rig_run(const char *type, const char *yaml, enum signal signal, cons
     collecting_sink_clear(&sink);
     if (component->close)
         component->close(self);
+    meter_release(&meter);
     keys_release(component->keys, self);
     free(self);
     return text;

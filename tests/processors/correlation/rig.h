@@ -105,6 +105,7 @@ static inline void rig_close(struct rig *rig)
 {
     processor_correlation.close(rig->self);
     processor_correlation.close(rig->self);
+    meter_release(&rig->meter);
     keys_release(processor_correlation.keys, rig->self);
     free(rig->self);
     settings_free(rig->settings);
