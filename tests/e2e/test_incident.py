@@ -280,7 +280,8 @@ def test_requests_refused_for_memory_are_told_until_they_are_accepted_again(side
     assert began <= int(told["failing_since_unix_nano"]) <= time.time_ns() and told["requests"] > 0
     assert "otlp: refusing requests since " in state["trouble"], state["trouble"]
     budget = state["budget"]
-    assert budget["used_bytes"] < budget["threshold_bytes"] < budget["limit_bytes"] == 24 << 20
+    assert budget["threshold_bytes"] < budget["limit_bytes"] == 24 << 20
+    assert budget["used_bytes"] < budget["limit_bytes"]   # accepted work may exceed the threshold
     assert any(line.startswith("! otlp: refusing requests since ") and "memory (limit" in line
                for line in sidecar.top())
     sidecar.backend.status = 200

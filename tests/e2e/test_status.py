@@ -1297,7 +1297,7 @@ def test_an_empty_process_answers(tmp_path):
     status = Status(tmp_path)
     keep = {"oldest_unix_nano": None, "whole_since_unix_nano": None, "evicted_requests": 0,
             "evicted_spans": 0, "evicted_for_memory": 0, "refused_requests": 0, "refused_spans": 0,
-            "skipped_requests": 0, "skipped_spans": 0, "text": None}
+            "skipped_requests": 0, "skipped_spans": 0, "numbers_unknown": 0, "text": None}
     assert status.get("/api/traces") == {"traces": [], "next": None, "kept": 0, "keep": keep,
                                          "waiting": NOTHING_WAITS}
     assert status.get("/api/services") == {"services": []}
