@@ -815,7 +815,7 @@ describe("children that inherit a link", () => {
       await page.getByRole("link", { name: "shop GET /costly" }).waitFor();
     }
     await page.goto(`${spanlink.url}/#/trace/${trace}?span=${child.spanId}`);
-    await page.getByText("This flame graph is that of its local root, GET /costly").waitFor();
+    await page.getByText("This flame graph is that of an ancestor, GET /costly").waitFor();
     await page.goto(`${spanlink.url}/#/cost`);
     await page.getByRole("row", { name: /shop GET .costly/ }).waitFor();
     assert.equal(await page.getByRole("row", { name: /render/ }).count(), 0);
