@@ -115,8 +115,8 @@ static int by_id(const void *a, const void *b)
 
 static uint64_t window_arrival(const struct known *known, uint32_t serial)
 {
-    const struct known_window *window = &known->windows[serial % KNOWN_WINDOWS];
-    return serial && window->serial == serial ? window->arrived : 0;
+    const struct known_window *window = known_window(known, serial);
+    return window ? window->arrived : 0;
 }
 
 void wanted_note_left_out(struct status *self, struct wanted *wanted, struct view service,

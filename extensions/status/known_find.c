@@ -71,9 +71,8 @@ bool known_may_have(const struct known *known, uint64_t id)
 static uint32_t known_apart(const struct known *known, uint32_t first,
                             const struct known_window *window)
 {
-    const struct known_window *from = &known->windows[first % KNOWN_WINDOWS];
-    bool good = from->serial == first && from->service == window->service;
-    return good ? window->nth - from->nth : HELD_BITS;
+    const struct known_window *from = known_window(known, first);
+    return from && from->service == window->service ? window->nth - from->nth : HELD_BITS;
 }
 
 void known_hold(const struct known *known, struct known_span *span)
@@ -97,8 +96,8 @@ int64_t known_out_of_reach(const struct known *known, const struct known_span *s
     int64_t nearest = 0;
     const uint32_t serials[] = {span->first_window, span->last_window};
     for (size_t i = 0; end && i < 2; i++) {
-        const struct known_window *window = &known->windows[serials[i] % KNOWN_WINDOWS];
-        if (!serials[i] || window->serial != serials[i])
+        const struct known_window *window = known_window(known, serials[i]);
+        if (!window)
             return 0;
         int64_t gap = known_window_gap(window, start ? start : end, end);
         if (gap >= -(int64_t)KNOWN_OPENS && gap <= (int64_t)KNOWN_OPENS)

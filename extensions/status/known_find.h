@@ -19,6 +19,13 @@ struct known_span *known_find_of(const struct known *known, uint64_t id, struct 
 bool known_shares_tenant(const struct known *known, const struct known_span *span,
                          uint16_t service);
 
+/* A window that came; NULL: it is forgotten, or there is none (0). */
+static inline const struct known_window *known_window(const struct known *known, uint32_t serial)
+{
+    const struct known_window *window = &known->windows[serial % KNOWN_WINDOWS];
+    return serial && window->serial == serial ? window : NULL;
+}
+
 /* Whether samples of a span came with a window of its service. */
 enum known_held { KNOWN_NOT_HELD, KNOWN_HELD, KNOWN_HELD_UNKNOWN };
 enum known_held known_holds(const struct known *known, const struct known_span *span,

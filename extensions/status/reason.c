@@ -55,13 +55,6 @@ enum { NAMED_BY_CPU = 1, NAMED_BY_WALL = 2, NAMED_BY_UNTIMED = 4 }; /* times enu
 /* Of a linked span, which has no reason: it was counted as one whose link opens nothing. */
 enum { TOLD_APART = UINT8_MAX };
 
-/* NULL: the window is forgotten, or there is none. */
-static const struct known_window *window_of(const struct known *known, uint32_t serial)
-{
-    const struct known_window *window = &known->windows[serial % KNOWN_WINDOWS];
-    return serial && window->serial == serial ? window : NULL;
-}
-
 /* The name under which the samples of a window came; 0: the window is forgotten. */
 static uint32_t name_in(const struct known *known, const struct known_window *window)
 {
@@ -71,8 +64,8 @@ static uint32_t name_in(const struct known *known, const struct known_window *wi
 /* The service under whose name all samples of a span came, if that is not its own; 0: none. */
 static uint16_t other_service(const struct known *known, const struct known_span *span)
 {
-    const struct known_window *first = window_of(known, span->first_window);
-    const struct known_window *last = window_of(known, span->last_window);
+    const struct known_window *first = known_window(known, span->first_window);
+    const struct known_window *last = known_window(known, span->last_window);
     uint32_t own = known->services[span->service]->name;
     if (!own || !(first || last) || name_in(known, first) == own || name_in(known, last) == own)
         return 0;
@@ -173,11 +166,11 @@ static const struct watch_reason *unnamed_reason(const struct known *known,
 static const struct watch_reason *reason_now(const struct known *known,
                                              const struct known_span *span)
 {
-    const struct known_window *first = window_of(known, span->first_window);
+    const struct known_window *first = known_window(known, span->first_window);
     const struct watch_reason *decided = known->reasons[span->reason];
     if (!span->first_window)
         return unnamed_reason(known, span);
-    if (!first && !window_of(known, span->last_window))
+    if (!first && !known_window(known, span->last_window))
         return NULL;
     if (other_service(known, span))
         return &names_differ;
@@ -379,7 +372,7 @@ static bool tell_apart(const struct known *known, const struct known_span *span,
 static void tell_before_first(const struct known *known, const struct known_span *span,
                               struct told_reason *told)
 {
-    const struct known_window *first = window_of(known, span->first_window);
+    const struct known_window *first = known_window(known, span->first_window);
     uint64_t ended = reason_ended(span), began = known->services[span->service]->began;
     if (!ended || tell_apart(known, span, told))
         return;
@@ -401,7 +394,7 @@ static void tell_before_first(const struct known *known, const struct known_span
 static void tell_late(const struct known *known, const struct known_span *span,
                       struct told_reason *told)
 {
-    const struct known_window *first = window_of(known, span->first_window);
+    const struct known_window *first = known_window(known, span->first_window);
     if (!first || first->arrived <= span->decided)
         return;
     if (tell_apart(known, span, told) || tell_late_uploads(known->services[span->service], told))

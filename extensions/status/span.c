@@ -260,10 +260,9 @@ static void tell_waiting(struct span_told *told, const struct watch_waiting *wai
 /* Under the watch's lock: whether the profile with a linked span's samples was kept. */
 static void tell_left_out(const struct status *self, struct span_told *told)
 {
-    const struct known_window *first = &self->known.windows[told->first_window % KNOWN_WINDOWS];
-    const struct known_window *last = &self->known.windows[told->last_window % KNOWN_WINDOWS];
-    if (!told->first_window || first->serial != told->first_window ||
-        last->serial != told->last_window)
+    const struct known_window *first = known_window(&self->known, told->first_window);
+    const struct known_window *last = known_window(&self->known, told->last_window);
+    if (!first || !last)
         return;
     const struct left_out *left = left_outs_find(
         &self->left_outs, told->service, first->arrived - LEFT_NEAR, last->arrived + LEFT_NEAR);

@@ -25,10 +25,8 @@ void trouble_decided(struct known_service *service, const struct watch_decision 
 static const struct known_window *trouble_window(const struct known *known,
                                                  const struct known_span *span)
 {
-    const struct known_window *window = &known->windows[span->first_window % KNOWN_WINDOWS];
-    bool good = span->first_window && window->serial == span->first_window &&
-                window->service == span->service;
-    return good ? window : NULL;
+    const struct known_window *window = known_window(known, span->first_window);
+    return window && window->service == span->service ? window : NULL;
 }
 
 static uint64_t trouble_apart(uint64_t a, uint64_t b)

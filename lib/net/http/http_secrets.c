@@ -75,9 +75,17 @@ static bool is_public(const char *name)
     return false;
 }
 
+static bool says_nothing(const struct http_reply *reply)
+{
+    return reply->body.size == 0 && reply->grpc_details.size == 0 && !*reply->grpc_message &&
+           !*reply->error && !reply->redirect;
+}
+
 void http_secrets_hide(const struct http_client_options *options, const struct http_call *call,
                        struct view credentials, struct http_reply *reply)
 {
+    if (says_nothing(reply))
+        return;
     bool in_body = !call->is_get || reply->status / 100 != 2;
     const struct key_map *own = options->headers;
     for (size_t i = 0; own && i < own->count; i++)
