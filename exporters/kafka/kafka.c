@@ -1,6 +1,7 @@
-#include "exporters/kafka/kafka.h"
+#include "exporters/kafka/attempt.h"
 
 #include "exporters/kafka/producer.h"
+#include "exporters/kafka/topic_limits.h"
 #include "lib/base/log.h"
 #include "pipeline/native_record.h"
 
@@ -12,7 +13,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { ARENA_CAP = 256 << 20, WINDOW = 64, TOPIC_MAX = 249, LEAST_RECORD = 1000 };
+enum { TOPIC_MAX = 249 };
 
 static const char *const otlp_encodings[] = {"", "otlp_proto", "otlp_json", NULL};
 static const char *const profile_encodings[] = {"", "otlp_proto", "otlp_json", "native", NULL};
@@ -252,7 +253,7 @@ static bool kafka_open(void *instance, const struct env *env, char *error, size_
     self->env = env;
     kafka_peer_init(&self->peer, env->id, self);
     self->open = true;
-    atomic_store(&self->record_bytes, (size_t)self->produce.max_message_bytes);
+    atomic_store(&self->batch_bytes, (size_t)self->produce.max_message_bytes);
     find_source(self);
     self->producer = producer_new(self, error, error_size);
     return self->producer != NULL;
@@ -272,205 +273,19 @@ static void kafka_close(void *instance)
     self->producer = NULL;
     if (self->open)
         kafka_peer_release(&self->peer);
+    topic_limits_release(self);
     self->open = false;
 }
 
 /* ---- sending ---- */
 
-/* One attempt with a batch. */
-struct attempt {
-    struct kafka_exporter *self;
-    struct batch *batch;
-    struct progress *progress;
-    struct records records;
-    struct arena arena; /* of the records' texts */
-    size_t limit;
-    struct outcome again; /* why some records must be sent again; OK: none must */
-    bool remake;          /* a broker refuses records as they are: they must be made again */
-};
-
-static bool is_finished(const struct progress_mark *mark, size_t i)
-{
-    return i < mark->items || (i - mark->items < 64 && (mark->beyond >> (i - mark->items) & 1));
-}
-
-static void finish(struct progress *progress, size_t i)
-{
-    progress->mark.beyond |= UINT64_C(1) << (i - progress->mark.items);
-}
-
-static void refuse(struct attempt *attempt, const struct record *record, struct outcome why)
-{
-    const char *items = signal_items(attempt->batch->signal, record->items);
-    if (record->result == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-        why = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
-                         "topic %s: %u %s in %zu bytes exceed producer.max_message_bytes or the "
-                         "broker's limit",
-                         record->topic, record->items, items, record->value.size);
-    atomic_fetch_add(&attempt->self->records_refused, 1);
-    attempt->progress->lost += record->items;
-    attempt->progress->refusal = why;
-}
-
-/* The topic's own limit is below ours: halves the size of all records from now on. */
-static void lower_limit(struct attempt *attempt, const struct record *record)
-{
-    struct kafka_exporter *self = attempt->self;
-    size_t limit = attempt->limit / 2;
-    size_t current = attempt->limit;
-    attempt->remake = true;
-    if (!atomic_compare_exchange_strong(&self->record_bytes, &current, limit))
-        return;
-    producer_resize(self->producer);
-    env_warn(self->env,
-             "a broker refuses records of %zu bytes, sending at most %zu from now on; set "
-             "producer.max_message_bytes to the topic's max.message.bytes",
-             record->value.size, limit);
-}
-
-/* A broker with message.timestamp.before.max.ms or after.max.ms: records get the time at which they
- * are sent. */
-static void stop_dating(struct attempt *attempt, const struct record *record)
-{
-    attempt->remake = true;
-    if (!atomic_exchange(&attempt->self->undated, true))
-        env_warn(attempt->self->env,
-                 "a broker refuses the time of a record of topic %s (message.timestamp."
-                 "before.max.ms or after.max.ms); records are dated when they are sent from now on",
-                 record->topic);
-}
-
-/* Whether smaller records can be made of it: a metric's points cannot be divided, for example. */
-static bool is_divisible(const struct attempt *attempt, const struct record *record)
-{
-    struct batch *front, *rest;
-    if (!record->divisible || attempt->limit < 2 * LEAST_RECORD)
-        return false;
-    if (record->batch->encoding != BATCH_OTLP)
-        return true;
-    if (!batch_split(record->batch, (record->items + 1) / 2, 0, &front, &rest))
-        return false;
-    batch_unref(front);
-    batch_unref(rest);
-    return true;
-}
-
-static void note_result(struct attempt *attempt, size_t i)
-{
-    struct record *record = &attempt->records.all[i];
-    struct outcome outcome = kafka_outcome(record->result, record->topic);
-    if (outcome.cause == CAUSE_TOO_LARGE && is_divisible(attempt, record)) {
-        lower_limit(attempt, record);
-        return;
-    }
-    if (record->result == RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP && record->dated) {
-        stop_dating(attempt, record);
-        return;
-    }
-    if (outcome.verdict == VERDICT_RETRY) {
-        attempt->again = outcome;
-        return;
-    }
-    if (outcome.verdict == VERDICT_REJECT) {
-        refuse(attempt, record, outcome);
-    } else {
-        attempt->progress->delivered = true;
-        atomic_fetch_add(&attempt->self->records, 1);
-        atomic_fetch_add(&attempt->self->bytes, record->value.size);
-        atomic_fetch_add(&attempt->self->record_parts, *record->part != '\0');
-    }
-    finish(attempt->progress, i);
-}
-
-/* Makes the batch's records, as the settings want them now. Other than OK: nothing may be sent. */
-static struct outcome attempt_make(struct attempt *attempt)
-{
-    struct kafka_exporter *self = attempt->self;
-    struct progress *progress = attempt->progress;
-    attempt->again = OUTCOME_OK;
-    attempt->remake = false;
-    attempt->limit = atomic_load(&self->record_bytes);
-    struct outcome outcome =
-        records_of(self, attempt->batch, attempt->limit, &attempt->records, &attempt->arena);
-    if (outcome.verdict != VERDICT_OK)
-        return outcome;
-    /* What is finished counts only while the batch is divided in the same way. */
-    if (progress->part_bytes != attempt->limit) {
-        progress->mark = (struct progress_mark){0};
-        progress->lost = 0;
-    }
-    progress->part_bytes = attempt->limit;
-    progress->in_parts = attempt->records.count > WINDOW;
-    return outcome;
-}
-
-static void attempt_release(struct attempt *attempt)
-{
-    records_release(&attempt->records);
-    arena_release(&attempt->arena);
-}
-
-/* Sets the next records to send together, at most WINDOW; returns how many there are. */
-static size_t window_of(const struct attempt *attempt, struct record **window)
-{
-    const struct progress_mark *mark = &attempt->progress->mark;
-    size_t first = mark->items, count = 0;
-    for (size_t i = first; i < attempt->records.count && i < first + WINDOW; i++) {
-        struct record *record = &attempt->records.all[i];
-        if (!is_finished(mark, i) && record->result == RD_KAFKA_RESP_ERR_NO_ERROR)
-            window[count++] = record;
-    }
-    return count;
-}
-
-static void note_window(struct attempt *attempt)
-{
-    struct progress_mark *mark = &attempt->progress->mark;
-    size_t first = mark->items;
-    for (size_t i = first; i < attempt->records.count && i < first + WINDOW; i++)
-        if (!is_finished(mark, i))
-            note_result(attempt, i);
-    progress_mark_settle(mark);
-}
-
-/* Whether records are left that can be sent now, as they are. */
-static bool has_more(const struct attempt *attempt)
-{
-    return attempt->progress->mark.items < attempt->records.count && !attempt->remake &&
-           attempt->again.verdict == VERDICT_OK;
-}
-
 static void send_records(struct attempt *attempt)
 {
     struct record *window[WINDOW];
-    while (has_more(attempt)) {
-        producer_send(attempt->self->producer, window, window_of(attempt, window));
-        note_window(attempt);
+    while (attempt_has_more(attempt)) {
+        producer_send(attempt->self->producer, window, attempt_window(attempt, window));
+        attempt_note_window(attempt);
     }
-}
-
-/* A broker's complaint explains more than a timeout does. */
-static struct outcome explained(struct kafka_exporter *self, struct outcome outcome)
-{
-    char trouble[KAFKA_TROUBLE_SIZE];
-    if (outcome.cause != CAUSE_UNAVAILABLE)
-        return outcome;
-    enum cause cause = kafka_peer_trouble(&self->peer, trouble, sizeof trouble);
-    return *trouble ? outcome_of(VERDICT_RETRY, cause, "%s", trouble) : outcome;
-}
-
-static struct outcome attempt_outcome(const struct attempt *attempt)
-{
-    const struct progress *progress = attempt->progress;
-    uint32_t items = attempt->batch->items;
-    struct outcome outcome = progress->refusal;
-    if (attempt->again.verdict != VERDICT_OK)
-        return explained(attempt->self, attempt->again);
-    if (progress->lost == 0)
-        return OUTCOME_OK;
-    outcome.verdict = VERDICT_OK;
-    outcome.rejected = progress->lost < items ? progress->lost : items;
-    return outcome;
 }
 
 static struct outcome kafka_send_on(void *instance, struct batch *batch, struct progress *progress)
@@ -478,7 +293,6 @@ static struct outcome kafka_send_on(void *instance, struct batch *batch, struct 
     struct kafka_exporter *self = instance;
     struct attempt attempt = {.self = self, .batch = batch, .progress = progress};
     struct outcome outcome;
-    arena_init(&attempt.arena, ARENA_CAP);
     do {
         outcome = attempt_make(&attempt);
         if (outcome.verdict == VERDICT_OK)
@@ -496,14 +310,14 @@ static void send_windows(struct attempt *attempts, struct joint_send *sends, siz
     size_t total = 0;
     for (size_t i = 0; windows && i < count; i++)
         if (!sends[i].finished)
-            total += window_of(&attempts[i], windows + total);
+            total += attempt_window(&attempts[i], windows + total);
     if (total > 0)
         producer_send(self->producer, windows, total);
     for (size_t i = 0; windows && i < count; i++) {
         if (sends[i].finished)
             continue;
-        note_window(&attempts[i]);
-        sends[i].finished = !attempts[i].remake && !has_more(&attempts[i]);
+        attempt_note_window(&attempts[i]);
+        sends[i].finished = !attempts[i].remake && !attempt_has_more(&attempts[i]);
         sends[i].outcome = attempt_outcome(&attempts[i]);
     }
     free(windows);
@@ -515,7 +329,6 @@ static void kafka_send_together(void *instance, struct joint_send *sends, size_t
     for (size_t i = 0; attempts && i < count; i++) {
         attempts[i] = (struct attempt){
             .self = instance, .batch = sends[i].batch, .progress = sends[i].progress};
-        arena_init(&attempts[i].arena, ARENA_CAP);
         sends[i].outcome = attempt_make(&attempts[i]);
         sends[i].finished = sends[i].outcome.verdict != VERDICT_OK;
     }

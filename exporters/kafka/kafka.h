@@ -54,8 +54,9 @@ struct kafka_exporter {
     const struct env *env;
     struct kafka_peer peer;
     bool open;
-    char own_source[256];        /* resolved */
-    _Atomic size_t record_bytes; /* size limit of a record's value, key and headers */
+    char own_source[256];               /* resolved */
+    struct topic_limit *_Atomic limits; /* topic_limits.h */
+    _Atomic size_t batch_bytes;         /* the lowest limit of a topic: of records in one request */
     _Atomic bool aborted;
     _Atomic bool undated; /* a broker refuses records with the time at which they were accepted */
     struct producer *producer;
@@ -123,10 +124,11 @@ struct records {
     size_t count, capacity;
 };
 
-/* Makes the records of a batch, none larger than limit unless a single item is; the order depends
- * on batch, settings and limit alone. The caller releases the records in both cases; texts are in
- * the arena. Other than OK: nothing may be sent. */
-struct outcome records_of(const struct kafka_exporter *self, struct batch *batch, size_t limit,
+/* Makes the records of a batch, none larger than *limit unless a single item is; *limit becomes the
+ * lowest limit of a topic of the batch. The order depends on batch, settings and that limit alone.
+ * The caller releases the records in both cases; texts are in the arena. Other than OK: nothing may
+ * be sent. */
+struct outcome records_of(const struct kafka_exporter *self, struct batch *batch, size_t *limit,
                           struct records *records, struct arena *arena);
 void records_release(struct records *records);
 

@@ -234,7 +234,7 @@ static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf
     static const char *const acks[] = {"all", "all", "1", "0"};
     static const char *const codecs[] = {"none", "gzip", "snappy", "lz4", "zstd"};
     const struct kafka_produce *produce = &self->produce;
-    int64_t bytes = (int64_t)atomic_load(&self->record_bytes);
+    int64_t together = (int64_t)atomic_load(&self->batch_bytes);
     uint64_t attempt = attempt_timeout(self);
     int64_t timeout = attempt ? kafka_ms(attempt, 1000, DAY_MS) : 0;
     int64_t request = timeout ? timeout / 3 : 10000;
@@ -244,8 +244,8 @@ static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf
     kafka_conf_set(conf, "partitioner", "murmur2_random", error, size);
     kafka_conf_set(conf, "compression.codec", codecs[produce->compression], error, size);
     kafka_conf_set_int(conf, "compression.level", produce->params.level, error, size);
-    kafka_conf_set_int(conf, "message.max.bytes", bytes, error, size);
-    kafka_conf_set_int(conf, "batch.size", bytes, error, size);
+    kafka_conf_set_int(conf, "message.max.bytes", produce->max_message_bytes, error, size);
+    kafka_conf_set_int(conf, "batch.size", together, error, size);
     if (produce->flush_max_messages)
         kafka_conf_set_int(conf, "batch.num.messages", produce->flush_max_messages, error, size);
     /* The accumulator lingers. */
@@ -275,7 +275,7 @@ static bool client_start(struct producer *producer, char *error, size_t size)
     if (!producer->client)
         return false;
     accumulator_set(&producer->accumulator, self->produce.linger,
-                    (size_t)self->produce.flush_max_messages, atomic_load(&self->record_bytes));
+                    (size_t)self->produce.flush_max_messages, atomic_load(&self->batch_bytes));
     producer->given = 0;
     atomic_store(&producer->stopping, false);
     atomic_store(&producer->outdated, 0);

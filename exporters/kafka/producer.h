@@ -11,7 +11,7 @@ void producer_free(struct producer *producer); /* may be NULL */
 /* Sends records and waits until each has its result. Any thread. */
 void producer_send(struct producer *producer, struct record *const *records, size_t count);
 
-/* Waits for all sends, then replaces the client by one with the instance's record_bytes. Any
+/* Waits for all sends, then replaces the client by one with the instance's batch_bytes. Any
  * thread. */
 void producer_resize(struct producer *producer);
 

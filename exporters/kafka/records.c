@@ -1,5 +1,5 @@
 /* Makes records of batches: encodes, and splits what is too large. */
-#include "exporters/kafka/kafka.h"
+#include "exporters/kafka/topic_limits.h"
 
 #include "lib/wire/json/otlp_json.h"
 #include "pipeline/native_record.h"
@@ -15,7 +15,8 @@ struct making {
     const struct kafka_exporter *self;
     const struct share *share;
     struct records *records;
-    size_t limit; /* of a value */
+    size_t limit; /* of a value, unless it is a single item */
+    size_t most;  /* of any value */
     enum kafka_encoding encoding;
 };
 
@@ -170,8 +171,8 @@ static struct outcome make_otlp(struct making *making, struct batch *whole)
             record->value = value;
             record->divisible = fits && batch->items > 1;
             record->native = making->encoding == KAFKA_NATIVE;
-            record->result =
-                fits ? RD_KAFKA_RESP_ERR_NO_ERROR : RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
+            record->result = value.size <= making->most ? RD_KAFKA_RESP_ERR_NO_ERROR
+                                                        : RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
             outcome = OUTCOME_OK;
         } else {
             buffer_unref(made);
@@ -183,6 +184,11 @@ static struct outcome make_otlp(struct making *making, struct batch *whole)
 
 /* ---- all ---- */
 
+static size_t room_in(size_t limit, size_t beside)
+{
+    return limit > beside + LEAST_VALUE ? limit - beside : LEAST_VALUE;
+}
+
 static struct outcome make_share(const struct kafka_exporter *self, const struct share *share,
                                  size_t limit, struct records *records)
 {
@@ -192,7 +198,8 @@ static struct outcome make_share(const struct kafka_exporter *self, const struct
                             .encoding = kafka_encoding(self, share->batch->signal)};
     size_t beside =
         record_overhead(self, share->batch, share->key, making.encoding == KAFKA_NATIVE);
-    making.limit = limit > beside + LEAST_VALUE ? limit - beside : LEAST_VALUE;
+    making.limit = room_in(limit, beside);
+    making.most = room_in((size_t)self->produce.max_message_bytes, beside);
     return share->batch->encoding == BATCH_OTLP ? make_otlp(&making, share->batch)
                                                 : make_native(&making);
 }
@@ -211,7 +218,7 @@ static struct batch *in_form(const struct kafka_exporter *self, struct batch *ba
     return NULL;
 }
 
-struct outcome records_of(const struct kafka_exporter *self, struct batch *batch, size_t limit,
+struct outcome records_of(const struct kafka_exporter *self, struct batch *batch, size_t *limit,
                           struct records *records, struct arena *arena)
 {
     struct shares shares = {0};
@@ -222,8 +229,12 @@ struct outcome records_of(const struct kafka_exporter *self, struct batch *batch
         return outcome;
     if (!shares_of(self, formed, &shares, arena))
         outcome = outcome_no_memory();
+    for (size_t i = 0; i < shares.count; i++) {
+        size_t own = topic_limit(self, shares.all[i].topic);
+        *limit = own < *limit ? own : *limit;
+    }
     for (size_t i = 0; outcome.verdict == VERDICT_OK && i < shares.count; i++)
-        outcome = make_share(self, &shares.all[i], limit, records);
+        outcome = make_share(self, &shares.all[i], *limit, records);
     shares_release(&shares);
     batch_unref(formed);
     return outcome;

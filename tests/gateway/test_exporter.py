@@ -31,6 +31,14 @@ def spans(service, first, count, padding=0):
 
 @pytest.mark.parametrize("encoding", ["otlp_proto",
                                       pytest.param("otlp_json", marks=pytest.mark.soak)])
+def log_records(count, padding):
+    request = payloads.REQUESTS["logs"]()
+    scope = request.resource_logs.add().scope_logs.add()
+    for n in range(count):
+        scope.log_records.add(time_unix_nano=time.time_ns()).body.string_value = f"{n}" * padding
+    return request
+
+
 def test_a_collector_reads_what_is_written(kafka, tmp_path, encoding):
     topics = {what: kafka.topic(f"{encoding}_{what}", 3) for what in sides.GROUPS}
     through = harness.Collector(tmp_path / "through").start()
@@ -147,6 +155,45 @@ def test_a_topic_with_a_smaller_limit_gets_smaller_records(kafka, tmp_path):
         range(1, 101)), 60), sidecar.tail()
     assert sidecar.stop() == 0
     assert sidecar.lines("refuses records of", "max.message.bytes")
+
+
+def test_a_topics_smaller_limit_is_only_that_topics(kafka, tmp_path):
+    kafka.topic("ample_spans", 1)
+    kafka.topic("small_logs", 1, max_message_bytes=60000)
+    sidecar = sides.Sidecar(tmp_path, {
+        "brokers": kafka.addresses, "producer": {"max_message_bytes": 200000},
+        "traces": {"topic": "ample_spans"}, "logs": {"topic": "small_logs"}}, ("traces", "logs"))
+    assert sidecar.post("logs", log_records(8, 20000).SerializeToString()) == 200
+    assert len(kafka.records("small_logs", 4)) >= 4
+    assert sidecar.post("traces", spans("shop", 1, 1, 150000).SerializeToString()) == 200
+    assert gateways.read_spans(kafka.records("ample_spans", 1)) == [1]
+    assert sidecar.stop() == 0 and sidecar.lines("topic small_logs: a broker refuses records of")
+
+
+def test_a_span_that_the_topic_takes_arrives_after_its_limit_was_learnt(kafka, tmp_path):
+    kafka.topic("smaller", 1, max_message_bytes=60000)
+    sidecar = sides.Sidecar(tmp_path, {"brokers": kafka.addresses, "traces": {"topic": "smaller"},
+                                       "producer": {"max_message_bytes": 200000}})
+    assert sidecar.post("traces", spans("shop", 1, 4, 40000).SerializeToString()) == 200
+    assert harness.wait_for(lambda: set(gateways.read_spans(kafka.records("smaller"))) == set(
+        range(1, 5)), 60), sidecar.tail()
+    assert sidecar.post("traces", spans("shop", 5, 1, 59000).SerializeToString()) == 200
+    assert harness.wait_for(lambda: 5 in gateways.read_spans(kafka.records("smaller")), 60)
+    assert sidecar.stop() == 0 and not sidecar.lines("dropped: ")
+
+
+def test_spans_are_not_refused_for_others_beside_them(kafka, tmp_path):
+    kafka.topic("shared", 1, max_message_bytes=60000)
+    sidecar = sides.Sidecar(tmp_path, {
+        "brokers": kafka.addresses, "traces": {"topic": "shared"},
+        "producer": {"max_message_bytes": 200000, "linger": "300ms"}})
+    for first, size in ((1, 40000), (2, 45000), (3, 100), (4, 150000)):
+        assert sidecar.post("traces", spans("shop", first, 1, size).SerializeToString()) == 200
+    assert harness.wait_for(lambda: set(gateways.read_spans(kafka.records("shared"))) >= {1, 2, 3},
+                            60), sidecar.tail()
+    sidecar.stop()
+    assert sidecar.lines("1 span dropped", "the broker's limit")
+    assert len(sidecar.lines("span dropped")) == 1
 
 
 def test_what_cannot_be_split_is_counted_and_the_rest_arrives(kafka, tmp_path):

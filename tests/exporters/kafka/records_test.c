@@ -1,5 +1,5 @@
 /* Which records a batch becomes: topics, keys and sizes, without a broker. */
-#include "exporters/kafka/kafka.h"
+#include "exporters/kafka/topic_limits.h"
 #include "lib/wire/json/otlp_json.h"
 #include "lib/wire/otlp/otlp.h"
 #include "pipeline/native_record.h"
@@ -26,6 +26,7 @@ static void begin(void)
 {
     self = (struct kafka_exporter){.own_source = "pod-1", .topic_from_attribute = nothing};
     self.all.topic = nothing;
+    self.produce.max_message_bytes = LIMIT;
     for (int i = 0; i < SIGNAL_COUNT; i++)
         self.routes[i].topic = nothing;
     arena_init(&arena, 64 << 20);
@@ -40,7 +41,7 @@ static void end(void)
 /* The batch is released. */
 static struct outcome make(struct batch *batch, size_t limit)
 {
-    struct outcome outcome = records_of(&self, batch, limit, &records, &arena);
+    struct outcome outcome = records_of(&self, batch, &limit, &records, &arena);
     batch_unref(batch);
     return outcome;
 }
@@ -102,7 +103,8 @@ START_TEST(services_are_divided_in_wire_form)
     begin(); /* one service: not copied */
     self.routes[SIGNAL_PROFILES].encoding = KAFKA_NATIVE;
     struct batch *batch = otlp_batch_of(SIGNAL_TRACES, group("shop", 0, 3), 3);
-    records_of(&self, batch, LIMIT, &records, &arena);
+    size_t limit = LIMIT;
+    records_of(&self, batch, &limit, &records, &arena);
     ck_assert_uint_eq(records.count, 1);
     ck_assert_ptr_eq(records.all[0].value.data, batch->payload->data);
     key_is(0, VIEW("shop\0pod-1"));
@@ -194,10 +196,33 @@ START_TEST(a_single_item_above_the_limit_is_marked)
 {
     begin();
     struct view span = PB_MESSAGE(2, PB_SPAN(pb_fill(5, 5000, 'x')));
-    make(otlp_batch_of(SIGNAL_TRACES, PB_JOIN(group("a", 0, 1), PB_MESSAGE(1, span)), 2), 2000);
+    self.produce.max_message_bytes = 2000;
+    make(otlp_batch_of(SIGNAL_TRACES, PB_JOIN(group("a", 0, 1), PB_MESSAGE(1, span)), 2), LIMIT);
     ck_assert_uint_eq(records.count, 2);
     ck_assert_int_eq(records.all[0].result, RD_KAFKA_RESP_ERR_NO_ERROR);
     ck_assert_int_eq(records.all[1].result, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+    end();
+}
+END_TEST
+
+START_TEST(a_topic_with_a_lower_limit_gets_smaller_records_and_no_other_does)
+{
+    begin();
+    struct view span = PB_MESSAGE(2, PB_SPAN(pb_fill(5, 5000, 'x')));
+    ck_assert(topic_limit_lower(&self, "otlp_spans", 4000));
+    ck_assert(topic_limit_lower(&self, "otlp_spans", 2000));
+    ck_assert(!topic_limit_lower(&self, "otlp_spans", 2000));
+    make(otlp_batch_of(SIGNAL_TRACES, PB_JOIN(group("a", 0, 1), PB_MESSAGE(1, span)), 2), LIMIT);
+    ck_assert_uint_eq(records.count, 2);
+    /* The broker decides about a single span. */
+    ck_assert_int_eq(records.all[1].result, RD_KAFKA_RESP_ERR_NO_ERROR);
+    ck_assert(!records.all[1].divisible);
+    end();
+    self.routes[SIGNAL_TRACES].topic = (char[]){"other"};
+    arena_init(&arena, 64 << 20);
+    make(otlp_batch_of(SIGNAL_TRACES, PB_JOIN(group("a", 0, 1), PB_MESSAGE(1, span)), 2), LIMIT);
+    ck_assert_uint_eq(records.count, 1);
+    topic_limits_release(&self);
     end();
 }
 END_TEST
@@ -290,6 +315,8 @@ SUITE_MAIN("kafka/records", without_keys_a_request_is_a_record_as_it_is,
            services_are_divided_in_wire_form, traces_are_divided_by_id,
            resources_with_equal_attributes_have_equal_keys,
            an_attribute_chooses_the_topic_if_it_is_one, large_requests_are_split_in_both_encodings,
-           a_single_item_above_the_limit_is_marked, a_body_of_ingest_is_cut_into_parts_of_one_value,
+           a_single_item_above_the_limit_is_marked,
+           a_topic_with_a_lower_limit_gets_smaller_records_and_no_other_does,
+           a_body_of_ingest_is_cut_into_parts_of_one_value,
            profiles_have_the_service_of_their_spans, what_has_no_otlp_form_needs_native,
            old_top_level_keys_serve_signals_without_their_own)

@@ -1,0 +1,211 @@
+#include "exporters/kafka/attempt.h"
+
+#include "exporters/kafka/producer.h"
+#include "exporters/kafka/topic_limits.h"
+
+enum { ARENA_CAP = 256 << 20 };
+
+static bool is_finished(const struct progress_mark *mark, size_t i)
+{
+    return i < mark->items || (i - mark->items < 64 && (mark->beyond >> (i - mark->items) & 1));
+}
+
+static void finish(struct progress *progress, size_t i)
+{
+    progress->mark.beyond |= UINT64_C(1) << (i - progress->mark.items);
+}
+
+static void refuse(struct attempt *attempt, const struct record *record, struct outcome why)
+{
+    const char *items = signal_items(attempt->batch->signal, record->items);
+    if (record->result == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+        why = outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                         "topic %s: %u %s in %zu bytes exceed producer.max_message_bytes or the "
+                         "broker's limit",
+                         record->topic, record->items, items, record->value.size);
+    atomic_fetch_add(&attempt->self->records_refused, 1);
+    attempt->progress->lost += record->items;
+    attempt->progress->refusal = why;
+}
+
+/* The topic's own limit is below ours: halves the size of its records from now on. */
+static void lower_limit(struct attempt *attempt, const struct record *record)
+{
+    struct kafka_exporter *self = attempt->self;
+    size_t limit = attempt->limit / 2;
+    if (!topic_limit_lower(self, record->topic, limit)) {
+        if (topic_limit(self, record->topic) > limit)
+            attempt->again = outcome_no_memory();
+        else
+            attempt->remake = true;
+        return;
+    }
+    attempt->remake = true;
+    producer_resize(self->producer);
+    env_warn(self->env,
+             "topic %s: a broker refuses records of %zu bytes, sending at most %zu from now on; "
+             "set producer.max_message_bytes to the topic's max.message.bytes",
+             record->topic, record->value.size, limit);
+}
+
+/* A broker refuses records that came in one batch together: a record that cannot be divided may not
+ * have been the one that is too large. */
+static bool was_in_company(const struct attempt *attempt, const struct record *record)
+{
+    return record->value.size <= (size_t)attempt->self->produce.max_message_bytes &&
+           attempt->together > record->value.size && attempt->together > LEAST_RECORD;
+}
+
+static void lower_company(struct attempt *attempt, const struct record *record)
+{
+    struct kafka_exporter *self = attempt->self;
+    size_t together = attempt->together / 2;
+    attempt->remake = true;
+    if (!batch_bytes_lower(self, together))
+        return;
+    producer_resize(self->producer);
+    env_warn(self->env,
+             "topic %s: a broker refuses a record of %zu bytes, perhaps for others in its batch; "
+             "sending batches of at most %zu bytes from now on; set producer.max_message_bytes to "
+             "the topic's max.message.bytes",
+             record->topic, record->value.size, together);
+}
+
+/* A broker with message.timestamp.before.max.ms or after.max.ms: records get the time at which they
+ * are sent. */
+static void stop_dating(struct attempt *attempt, const struct record *record)
+{
+    attempt->remake = true;
+    if (!atomic_exchange(&attempt->self->undated, true))
+        env_warn(attempt->self->env,
+                 "a broker refuses the time of a record of topic %s (message.timestamp."
+                 "before.max.ms or after.max.ms); records are dated when they are sent from now on",
+                 record->topic);
+}
+
+/* Whether smaller records can be made of it: a metric's points cannot be divided, for example. */
+static bool is_divisible(const struct attempt *attempt, const struct record *record)
+{
+    struct batch *front, *rest;
+    if (!record->divisible || attempt->limit < 2 * LEAST_RECORD)
+        return false;
+    if (record->batch->encoding != BATCH_OTLP)
+        return true;
+    if (!batch_split(record->batch, (record->items + 1) / 2, 0, &front, &rest))
+        return false;
+    batch_unref(front);
+    batch_unref(rest);
+    return true;
+}
+
+static void note_result(struct attempt *attempt, size_t i)
+{
+    struct record *record = &attempt->records.all[i];
+    struct outcome outcome = kafka_outcome(record->result, record->topic);
+    if (outcome.cause == CAUSE_TOO_LARGE && is_divisible(attempt, record)) {
+        lower_limit(attempt, record);
+        return;
+    }
+    if (outcome.cause == CAUSE_TOO_LARGE && was_in_company(attempt, record)) {
+        lower_company(attempt, record);
+        return;
+    }
+    if (record->result == RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP && record->dated) {
+        stop_dating(attempt, record);
+        return;
+    }
+    if (outcome.verdict == VERDICT_RETRY) {
+        attempt->again = outcome;
+        return;
+    }
+    if (outcome.verdict == VERDICT_REJECT) {
+        refuse(attempt, record, outcome);
+    } else {
+        attempt->progress->delivered = true;
+        atomic_fetch_add(&attempt->self->records, 1);
+        atomic_fetch_add(&attempt->self->bytes, record->value.size);
+        atomic_fetch_add(&attempt->self->record_parts, *record->part != '\0');
+    }
+    finish(attempt->progress, i);
+}
+
+struct outcome attempt_make(struct attempt *attempt)
+{
+    struct kafka_exporter *self = attempt->self;
+    struct progress *progress = attempt->progress;
+    arena_init(&attempt->arena, ARENA_CAP);
+    attempt->again = OUTCOME_OK;
+    attempt->remake = false;
+    attempt->limit = (size_t)self->produce.max_message_bytes;
+    attempt->together = atomic_load(&self->batch_bytes);
+    struct outcome outcome =
+        records_of(self, attempt->batch, &attempt->limit, &attempt->records, &attempt->arena);
+    if (outcome.verdict != VERDICT_OK)
+        return outcome;
+    /* What is finished counts only while the batch is divided in the same way. */
+    if (progress->part_bytes != attempt->limit) {
+        progress->mark = (struct progress_mark){0};
+        progress->lost = 0;
+    }
+    progress->part_bytes = attempt->limit;
+    progress->in_parts = attempt->records.count > WINDOW;
+    return outcome;
+}
+
+void attempt_release(struct attempt *attempt)
+{
+    records_release(&attempt->records);
+    arena_release(&attempt->arena);
+}
+
+size_t attempt_window(const struct attempt *attempt, struct record **window)
+{
+    const struct progress_mark *mark = &attempt->progress->mark;
+    size_t first = mark->items, count = 0;
+    for (size_t i = first; i < attempt->records.count && i < first + WINDOW; i++) {
+        struct record *record = &attempt->records.all[i];
+        if (!is_finished(mark, i) && record->result == RD_KAFKA_RESP_ERR_NO_ERROR)
+            window[count++] = record;
+    }
+    return count;
+}
+
+void attempt_note_window(struct attempt *attempt)
+{
+    struct progress_mark *mark = &attempt->progress->mark;
+    size_t first = mark->items;
+    for (size_t i = first; i < attempt->records.count && i < first + WINDOW; i++)
+        if (!is_finished(mark, i))
+            note_result(attempt, i);
+    progress_mark_settle(mark);
+}
+
+bool attempt_has_more(const struct attempt *attempt)
+{
+    return attempt->progress->mark.items < attempt->records.count && !attempt->remake &&
+           attempt->again.verdict == VERDICT_OK;
+}
+
+/* A broker's complaint explains more than a timeout does. */
+static struct outcome explained(struct kafka_exporter *self, struct outcome outcome)
+{
+    char trouble[KAFKA_TROUBLE_SIZE];
+    if (outcome.cause != CAUSE_UNAVAILABLE)
+        return outcome;
+    enum cause cause = kafka_peer_trouble(&self->peer, trouble, sizeof trouble);
+    return *trouble ? outcome_of(VERDICT_RETRY, cause, "%s", trouble) : outcome;
+}
+
+struct outcome attempt_outcome(const struct attempt *attempt)
+{
+    const struct progress *progress = attempt->progress;
+    uint32_t items = attempt->batch->items;
+    struct outcome outcome = progress->refusal;
+    if (attempt->again.verdict != VERDICT_OK)
+        return explained(attempt->self, attempt->again);
+    if (progress->lost == 0)
+        return OUTCOME_OK;
+    outcome.verdict = VERDICT_OK;
+    outcome.rejected = progress->lost < items ? progress->lost : items;
+    return outcome;
+}
