@@ -74,7 +74,7 @@ bool incident_lost_any(const struct incident *incident)
     return any;
 }
 
-static void put_items(const uint64_t *items, struct bytes *out)
+void incident_put_items(const uint64_t items[SIGNAL_COUNT], struct bytes *out)
 {
     const char *between = "";
     for (int i = 0; i < SIGNAL_COUNT; i++) {
@@ -88,14 +88,14 @@ static void put_items(const uint64_t *items, struct bytes *out)
 
 void incident_put_lost(const struct incident *incident, struct bytes *out)
 {
-    put_items(incident->untold.lost, out);
+    incident_put_items(incident->untold.lost, out);
 }
 
 void incident_put_extent(const struct incident *incident, uint64_t succeeded, struct bytes *out)
 {
     uint64_t failed = incident->failed_requests;
     bool lost = incident_lost_any(incident), share = failed && succeeded;
-    put_items(incident->lost, out);
+    incident_put_items(incident->lost, out);
     if (lost)
         bytes_printf(out, " lost%s", share ? ", " : "");
     if (share)

@@ -4,6 +4,7 @@
 #include "pipeline/graph/overflow.h"
 #include "pipeline/life/explained.h"
 #include "pipeline/life/plan.h"
+#include "pipeline/life/rows.h"
 #include "pipeline/life/runtime_state.h"
 #include "pipeline/memory_limit.h"
 #include "pipeline/telemetry/logs.h"
@@ -349,6 +350,16 @@ static void explain_log(struct bytes *out)
     bytes_release(&text);
 }
 
+static void explain_removed(struct runtime *runtime, struct bytes *out)
+{
+    struct bytes text;
+    bytes_init(&text, 4096, NULL);
+    runtime_removed(runtime, &text);
+    if (text.size)
+        bytes_printf(out, "%.*s\n", VIEW_ARG(bytes_view(&text)));
+    bytes_release(&text);
+}
+
 void runtime_explain(struct runtime *runtime, struct bytes *out)
 {
     const struct instance_list *instances = &runtime->graph.instances;
@@ -367,6 +378,7 @@ void runtime_explain(struct runtime *runtime, struct bytes *out)
         if (instances->items[i]->used)
             explain_instance(instances->items[i], out);
     pthread_mutex_unlock(&runtime->lock);
+    explain_removed(runtime, out);
 }
 
 void runtime_set_log(const struct runtime *runtime)
