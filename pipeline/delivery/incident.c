@@ -1,5 +1,7 @@
 #include "pipeline/delivery/incident.h"
 
+#include "pipeline/meter.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -74,28 +76,16 @@ bool incident_lost_any(const struct incident *incident)
     return any;
 }
 
-void incident_put_items(const uint64_t items[SIGNAL_COUNT], struct bytes *out)
-{
-    const char *between = "";
-    for (int i = 0; i < SIGNAL_COUNT; i++) {
-        uint64_t n = items[i];
-        if (!n)
-            continue;
-        bytes_printf(out, "%s%" PRIu64 " %s", between, n, signal_items((enum signal)i, n));
-        between = ", ";
-    }
-}
-
 void incident_put_lost(const struct incident *incident, struct bytes *out)
 {
-    incident_put_items(incident->untold.lost, out);
+    meter_put_items(incident->untold.lost, out);
 }
 
 void incident_put_extent(const struct incident *incident, uint64_t succeeded, struct bytes *out)
 {
     uint64_t failed = incident->failed_requests;
     bool lost = incident_lost_any(incident), share = failed && succeeded;
-    incident_put_items(incident->lost, out);
+    meter_put_items(incident->lost, out);
     if (lost)
         bytes_printf(out, " lost%s", share ? ", " : "");
     if (share)

@@ -41,11 +41,8 @@ bool incident_lasts(const struct incident *incident, uint64_t mono_ns);
 /* Marks one that is over. True: it was not marked yet. */
 bool incident_close(struct incident *incident, uint64_t mono_ns);
 
-/* Appends "20 spans, 3 profiles" for items by signal, nothing for none. */
-void incident_put_items(const uint64_t items[SIGNAL_COUNT], struct bytes *out);
-
 bool incident_lost_any(const struct incident *incident);
-/* The same of what was lost since the end of one was told. */
+/* Appends "20 spans, 3 profiles", nothing if none was lost since the end of one was told. */
 void incident_put_lost(const struct incident *incident, struct bytes *out);
 /* Appends "20 spans lost, 2 of 9 requests failed", or what of it is to be told, after so many
  * requests that succeeded since it began. */

@@ -2,9 +2,9 @@
 
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
-#include "pipeline/delivery/incident.h"
 #include "pipeline/life/rows.h"
 #include "pipeline/life/runtime_state.h"
+#include "pipeline/meter.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -407,7 +407,7 @@ static void tell_lost(const struct retired_meter *gone, struct bytes *out)
     if (!any || clock_wall(&clock_system) - last >= TOLD_NS)
         return;
     bytes_printf(out, "%s%s was removed by a reload, and ", out->size ? "; " : "", gone->meter->id);
-    incident_put_items(lost, out);
+    meter_put_items(lost, out);
     bytes_printf(out, " that waited in it were dropped at %s", clock_text(last, at));
 }
 

@@ -589,6 +589,16 @@ def test_a_log_whose_reader_died_is_told(tmp_path):
     sidecar.stop()
 
 
+def test_https_to_a_plain_backend_is_told_with_the_fix(sidecar):
+    sidecar.config.write_text(sidecar.config.read_text().replace("http://user", "https://user"))
+    sidecar.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: sidecar.exporter()["delivery"]["urls"][0].startswith("https"), 20)
+    assert sidecar.send() == 200
+    fix = "the port does not speak TLS: the endpoint must begin with http://"
+    assert harness.wait_for(
+        lambda: fix in (sidecar.exporter()["delivery"]["error"] or ""), 20)
+
+
 @pytest.mark.parametrize("answer", [b"null", b"[]", b'"x"', b"{}", b'{"components": 1'])
 def test_top_says_that_another_server_is_no_status_page(answer):
     class Handler(http.server.BaseHTTPRequestHandler):
