@@ -272,6 +272,7 @@ static void note_refused(struct admission *admission, const struct outcome *why)
         pressure->told = (struct admission_pressure){.since = clock_wall(admission->clock)};
     pressure->on = true;
     pressure->refused = now;
+    pressure->told.last = clock_wall(admission->clock);
     pressure->told.requests++;
     pressure->told.cause = why->cause;
     memcpy(pressure->told.text, why->text, sizeof why->text);

@@ -60,6 +60,7 @@ void admission_refuse(struct admission *admission, const struct refusal *refusal
  * none was refused for five seconds, or for a minute if none comes. */
 struct admission_pressure {
     uint64_t since;    /* wall, ns; 0: they are not */
+    uint64_t last;     /* wall, ns: when one was refused last */
     uint64_t requests; /* refused since then */
     enum cause cause;  /* of the last one, as is the text */
     char text[sizeof((struct outcome *)0)->text];

@@ -203,3 +203,15 @@ void meter_explain(const struct meter *meter, struct bytes *out)
     if (meter->admission)
         admission_explain(meter->admission, out);
 }
+
+void meter_put_items(const uint64_t items[SIGNAL_COUNT], struct bytes *out)
+{
+    const char *between = "";
+    for (int i = 0; i < SIGNAL_COUNT; i++) {
+        uint64_t n = items[i];
+        if (!n)
+            continue;
+        bytes_printf(out, "%s%" PRIu64 " %s", between, n, signal_items((enum signal)i, n));
+        between = ", ";
+    }
+}

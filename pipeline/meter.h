@@ -84,4 +84,7 @@ void meter_explain(const struct meter *meter, struct bytes *out);
 /* A short name of the cause for log lines. */
 const char *cause_name(enum cause cause);
 
+/* Appends "20 spans, 3 profiles" for items by signal, nothing for none. */
+void meter_put_items(const uint64_t items[SIGNAL_COUNT], struct bytes *out);
+
 #endif

@@ -378,6 +378,7 @@ static void put_troubles(const struct env *env, const struct refusing_reason *re
     (void)runtime_trouble(runtime, &text);
     refusing_tell(runtime, env->budget, reason, &text);
     runtime_removed(runtime, &text);
+    runtime_damaged(runtime, &text);
     expired_tell(clock_wall(env->clock), &text);
     (void)log_trouble(&text);
     if (text.size)

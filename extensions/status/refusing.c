@@ -9,6 +9,12 @@
 #define WAIT_NS      (2 * NS_PER_S)
 #define LONG_WAIT_NS (10 * NS_PER_S)
 
+/* From when on after the last refusal memory that is free was not only so for a moment. */
+#define OVER_NS (2 * NS_PER_S)
+
+/* Attempts are at least so frequent, so that one that failed earlier is no reason. */
+#define FAILED_NS (30 * NS_PER_S)
+
 struct sentences {
     const struct budget *budget;
     const struct refusing_reason *reason;
@@ -20,6 +26,24 @@ static double mib(size_t bytes)
     return (double)bytes / (1 << 20);
 }
 
+/* Whether memory was short, and is no longer. */
+static bool is_over(const struct admission_pressure *pressure, const struct budget *budget)
+{
+    return budget_used(budget) + budget->beyond < budget_threshold(budget) &&
+           clock_wall(&clock_system) - pressure->last > OVER_NS;
+}
+
+static const char *advice_of(const struct refusing_reason *reason, bool over)
+{
+    if (reason->longest_ns)
+        return "; if its backend is not slow, raise limit_mib of memory_limiter";
+    if (reason->text.size)
+        return "";
+    return over ? "; none is refused any more: if that happens again, raise limit_mib of "
+                  "memory_limiter"
+                : "; raise limit_mib of memory_limiter";
+}
+
 static void put_cause(const struct admission_pressure *pressure, const struct budget *budget,
                       const struct refusing_reason *reason, struct bytes *out)
 {
@@ -27,18 +51,15 @@ static void put_cause(const struct admission_pressure *pressure, const struct bu
         bytes_printf(out, "%s: %s", cause_name(pressure->cause), pressure->text);
         return;
     }
+    bool over = is_over(pressure, budget);
     if (reason->text.size)
-        bytes_printf(out, "%.*s, and what waits for it takes ",
-                     VIEW_ARG(bytes_view(&reason->text)));
+        bytes_printf(out, "%.*s, and what %s for it %s ", VIEW_ARG(bytes_view(&reason->text)),
+                     reason->past ? "waited" : "waits", reason->past ? "took" : "takes");
     bytes_printf(out,
-                 "memory (limit %.1f MiB: %.1f MiB in use and %.1f MiB beyond it, new requests "
+                 "memory (limit %.1f MiB: %.1f MiB in use%s and %.1f MiB beyond it, new requests "
                  "are refused above %.1f MiB)%s",
-                 mib(budget->limit), mib(budget_used(budget)), mib(budget->beyond),
-                 mib(budget_threshold(budget)),
-                 !reason->text.size   ? "; raise limit_mib of memory_limiter"
-                 : reason->longest_ns ? "; if its backend is not slow, raise limit_mib of "
-                                        "memory_limiter"
-                                      : "");
+                 mib(budget->limit), mib(budget_used(budget)), over ? " now" : "",
+                 mib(budget->beyond), mib(budget_threshold(budget)), advice_of(reason, over));
 }
 
 static void add_failing(void *ctx, const struct runtime_row *row)
@@ -64,14 +85,42 @@ static void find_longest(void *ctx, const struct runtime_row *row)
                  (double)state.oldest_ns / (double)NS_PER_S);
 }
 
+/* When requests began to be refused for memory. */
+static void find_since(void *ctx, const struct runtime_row *row)
+{
+    struct refusing_reason *reason = ctx;
+    struct admission_pressure pressure;
+    if (row->kind && runtime_row_pressure(row, &pressure) && pressure.cause == CAUSE_MEMORY &&
+        (!reason->since || pressure.since < reason->since))
+        reason->since = pressure.since;
+}
+
+static void add_failed(void *ctx, const struct runtime_row *row)
+{
+    struct refusing_reason *reason = ctx;
+    struct runtime_delivery state;
+    char at[CLOCK_TEXT];
+    if (!row->kind || !runtime_row_delivery(row, &state) || !state.failed ||
+        state.failed + FAILED_NS < reason->since)
+        return;
+    bytes_printf(&reason->text, "%s%s could not deliver until %s", reason->text.size ? " and " : "",
+                 row->name, clock_text(state.failed, at));
+    reason->past = true;
+}
+
 void refusing_find_reason(struct runtime *runtime, struct refusing_reason *reason)
 {
-    reason->longest_ns = 0;
+    *reason = (struct refusing_reason){0};
     bytes_init(&reason->text, 1024, NULL);
     runtime_rows(runtime, add_failing, &reason->text);
-    if (reason->text.size)
+    if (reason->text.size) {
         bytes_printf(&reason->text, " cannot deliver in time");
-    else
+        return;
+    }
+    runtime_rows(runtime, find_since, reason);
+    if (reason->since)
+        runtime_rows(runtime, add_failed, reason);
+    if (!reason->text.size)
         runtime_rows(runtime, find_longest, reason);
 }
 

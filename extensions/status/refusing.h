@@ -6,14 +6,17 @@
 #include "lib/base/budget.h"
 #include "pipeline/life/runtime.h"
 
-/* What takes memory besides what the clients send. */
+/* What takes, or took, memory besides what the clients send. */
 struct refusing_reason {
     struct bytes text;   /* a clause about exporters; "": none has requests that wait */
     uint64_t longest_ns; /* how long the oldest request waits if no backend is known to be slow */
+    bool past;           /* the clause is about backends that work again */
+    uint64_t since;      /* wall, ns: since when requests are refused */
 };
 
-/* Finds exporters whose backends fail or are slow; if there are none, the one whose oldest request
- * waits longest, if that is seconds. Release the text. */
+/* Finds exporters whose backends fail or are slow; if there are none, those whose backends failed
+ * while requests were refused; else the one whose oldest request waits longest, if that is seconds.
+ * Release the text. */
 void refusing_find_reason(struct runtime *runtime, struct refusing_reason *reason);
 
 /* Appends a sentence for each of the receivers, "; " between and before them if there is text

@@ -66,6 +66,7 @@ static struct log_output {
     struct output output;
     bool journal;            /* read by systemd's journal */
     uint64_t dropped, since; /* lines that its reader did not take and was not told of; wall time */
+    int error;               /* errno of the last line, if that is why it was dropped; else 0 */
 } no_output = {.output = OUTPUT_OF(-1)};
 static struct outputs {
     struct log_output at[LOG_OUTPUTS];
@@ -299,8 +300,9 @@ static enum output_result tell_dropped(struct log_output *to)
 {
     char text[128], line[sizeof text + LOG_TAIL + 128], since[CLOCK_TEXT];
     int size =
-        snprintf(text, sizeof text, "the log was not read: %" PRIu64 " line%s dropped since %s",
-                 to->dropped, to->dropped == 1 ? " was" : "s were", clock_text(to->since, since));
+        snprintf(text, sizeof text, "the log was not %s: %" PRIu64 " line%s dropped since %s",
+                 to->error && to->error != EPIPE ? "written" : "read", to->dropped,
+                 to->dropped == 1 ? " was" : "s were", clock_text(to->since, since));
     size_t n = write_form(LOG_WARN, NULL, (struct view){(const uint8_t *)text, (size_t)size}, line,
                           sizeof line);
     enum output_result result = write_one(to, line, n);
@@ -309,8 +311,9 @@ static enum output_result tell_dropped(struct log_output *to)
     return result;
 }
 
-static void count_dropped(struct log_output *to)
+static void count_dropped(struct log_output *to, int error)
 {
+    to->error = error;
     if (to->dropped++ == 0)
         to->since = clock_wall(&clock_system);
     atomic_fetch_add(&dropped_lines, 1);
@@ -327,11 +330,12 @@ static void write_to_all(const char *line, size_t size)
         if (result == OUTPUT_WRITTEN)
             result = write_one(to, line, size);
         int error = errno;
-        if (result == OUTPUT_WRITTEN)
+        if (result == OUTPUT_WRITTEN) {
+            to->error = 0;
             continue;
+        }
         whole = false;
-        if (result == OUTPUT_STALLED)
-            count_dropped(to);
+        count_dropped(to, result == OUTPUT_STALLED ? 0 : error ? error : ENOSPC);
         report_failure(result == OUTPUT_STALLED ? "its reader has stopped reading"
                        : error                  ? strerror(error)
                                                 : "only a part of a line fits");
@@ -354,13 +358,17 @@ bool log_trouble(struct bytes *out)
     for (size_t i = 0; i < lines_to.count; i++) {
         const struct log_output *to = &lines_to.at[i];
         int descriptor = to->output.descriptor;
-        if (!to->dropped || !output_is_stalled(&to->output))
+        if (!to->dropped || (!to->error && !output_is_stalled(&to->output)))
             continue;
-        bytes_printf(out, "%slog: %s is not read: %" PRIu64 " line%s dropped since %s",
+        bytes_printf(out, "%slog: %s %s: %" PRIu64 " line%s dropped since %s",
                      out->size ? "; " : "",
                      descriptor == STDERR_FILENO   ? "stderr"
                      : descriptor == STDOUT_FILENO ? "stdout"
+                     : to->error                   ? "an output of output_paths"
                                                    : "a pipe of output_paths",
+                     !to->error           ? "is not read"
+                     : to->error == EPIPE ? "has no reader any more"
+                                          : strerrordesc_np(to->error),
                      to->dropped, to->dropped == 1 ? "" : "s", clock_text(to->since, since));
         trouble = true;
     }

@@ -39,11 +39,11 @@ void log_set_outputs(const int *descriptors, size_t count);
  * a line is written again. Ownership as above; standard error until set. */
 void log_set_error_outputs(const int *descriptors, size_t count);
 
-/* Lines dropped so far because a reader did not read. */
+/* Lines dropped so far because a reader did not read or is gone, or they could not be written. */
 uint64_t log_dropped(void);
 
-/* Appends which reader has stopped reading, since when, and how many lines it missed. False: none
- * has. */
+/* Appends which reader has stopped reading or is gone, or which output cannot be written, since
+ * when, and how many lines it missed. False: none. */
 bool log_trouble(struct bytes *out);
 
 /* Writes one line, truncated to 1 KiB. Invisible characters are escaped (lib/base/shown.h) and

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -17,12 +18,17 @@ enum { NOTE_HEAD = 9 };
 static void report_damage(struct journal *journal, const struct journal_segment *segment,
                           uint64_t at, uint64_t size, const char *copy)
 {
+    bool requests = strncmp(segment->file.name, ENTRY_PREFIX, strlen(ENTRY_PREFIX)) == 0;
+    int error = errno;
     pthread_mutex_lock(&journal->lock);
     journal->figures.damaged++;
+    journal->figures.damaged_requests += requests;
     pthread_mutex_unlock(&journal->lock);
-    log_error("journal: %llu damaged bytes at %llu of %s are set aside in \"%s/%s\"%s",
+    log_error("journal: %llu damaged bytes at %llu of %s are set aside in \"%s/%s\"%s%s",
               (unsigned long long)size, (unsigned long long)at, segment->file.name,
-              journal->settings.directory, copy, errno ? ", which cannot be written" : "");
+              journal->settings.directory, copy, error ? ", which cannot be written" : "",
+              requests ? ": at least 1 request in them is lost, unless it was delivered before"
+                       : "");
 }
 
 /* Copies a damaged range to DIRECTORY/damaged, counts it and logs it. */
@@ -215,6 +221,19 @@ static void pass_over(struct journal *journal, struct journal_entry *entry, bool
         journal_set_aside(journal, entry->segment, entry->at, segment_extent(entry->size));
     journal->found_at++;
     journal_settle(journal, entry);
+}
+
+bool journal_damage(struct journal *journal, struct bytes *out)
+{
+    uint64_t requests = journal->figures.damaged_requests;
+    if (requests)
+        bytes_printf(out,
+                     "journal: files were damaged before the start: at least %" PRIu64
+                     " request%s in them lost, unless delivered before; what is left of %s is in "
+                     "\"%s/damaged\"",
+                     requests, requests == 1 ? " is" : "s are", requests == 1 ? "it" : "them",
+                     journal->settings.directory);
+    return requests;
 }
 
 bool journal_next(struct journal *journal, struct bytes *body, struct journal_entry **entry,

@@ -347,6 +347,17 @@ static struct journal *journal_new(const struct journal_settings *settings)
     return journal;
 }
 
+/* A disk that is read-only from the start is told before the first request is refused. */
+static void look_at_disk(struct journal *journal)
+{
+    if (faccessat(journal->dir, ".", W_OK, AT_EACCESS) == 0)
+        return;
+    const char *why = strerrordesc_np(errno);
+    journal_set_trouble(journal, why, 0);
+    log_error("journal: \"%s\" cannot be written: %s; requests are refused until it can",
+              journal->settings.directory, why);
+}
+
 struct journal *journal_open(const struct journal_settings *settings, char *error,
                              size_t error_size)
 {
@@ -354,6 +365,7 @@ struct journal *journal_open(const struct journal_settings *settings, char *erro
     struct journal *journal = journal_new(settings);
     if (journal && open_directory(journal, &why) && journal_find(journal, &why)) {
         why = "no thread could be started";
+        look_at_disk(journal);
         if (start_threads(journal))
             return journal;
     }

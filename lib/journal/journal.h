@@ -110,6 +110,10 @@ void journal_figures(struct journal *journal, struct journal_figures *figures);
  * recovers by itself, even without new appends. Any thread. */
 bool journal_trouble(struct journal *journal, struct bytes *out);
 
+/* Appends how many requests damaged files cost, at least, as found by this process. False: none.
+ * Any thread. */
+bool journal_damage(struct journal *journal, struct bytes *out);
+
 /* Completes the appends in progress (their done is called), syncs, and closes the directory; if no
  * entry is live, all segments are removed. Every entry must have been kept or settled before. */
 void journal_close(struct journal *journal);

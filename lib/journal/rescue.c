@@ -166,11 +166,13 @@ bool journal_rescue(struct journal *journal)
         if (more || !copied)
             break;
     }
-    if (more && !journal->left_behind)
+    bool had = journal->left_behind;
+    journal->left_behind = more;
+    if (more && !had)
         log_error(
             "journal: the data in removed files cannot be rewritten and will be lost with the "
-            "process");
-    journal->left_behind = more;
+            "process: %s",
+            journal_why_lost(journal, "its files were removed again"));
     return true;
 }
 

@@ -51,9 +51,10 @@ struct journal {
     struct journal_entry *to_settle;  /* entries to settle once the pending notes are written */
     struct {
         _Atomic uint64_t live, bytes, appended, syncs, damaged, refused;
-    } figures;                         /* written under lock */
-    size_t unanswered;                 /* appends */
-    struct journal_progress *progress; /* in order of their notes */
+        _Atomic uint64_t damaged_requests; /* at least; of entries' segments */
+    } figures;                             /* written under lock */
+    size_t unanswered;                     /* appends */
+    struct journal_progress *progress;     /* in order of their notes */
     size_t progress_count;
     bool progress_read;
     bool stopping, writer_ended;
@@ -98,6 +99,9 @@ bool journal_find(struct journal *journal, const char **error);
  * thread, without the lock. */
 void journal_write_group(struct journal *journal, struct journal_write *first,
                          struct journal_pending_note *notes);
+
+/* What prevents rewriting the content of removed files, if the disk does. The writer's thread. */
+const char *journal_why_lost(const struct journal *journal, const char *otherwise);
 
 /* Syncs what was written. False: a sync failed, now or since the last call. The writer's thread. */
 bool journal_sync(struct journal *journal);

@@ -276,8 +276,12 @@ bool journal_copy_note(struct journal *journal, struct view body, uint64_t expir
 
 static void write_note(struct journal *journal, struct journal_pending_note *note)
 {
+    errno = 0;
     if (!journal_copy_note(journal, bytes_view(&note->body), note->expires))
-        log_warn("journal: a processor's state could not be saved; a crash would lose it");
+        log_warn(
+            "journal: a processor's state could not be saved in \"%s\": %s; a crash would lose "
+            "it",
+            journal->settings.directory, errno ? strerrordesc_np(errno) : "there is no room");
     bytes_release(&note->body);
     free(note);
 }
@@ -339,11 +343,20 @@ static void write_tell(struct journal *journal, const struct journal_write *refu
     journal->refusing.count += count;
 }
 
+const char *journal_why_lost(const struct journal *journal, const char *otherwise)
+{
+    bool failed = journal->pause.error && journal->left_behind &&
+                  clock_mono(journal->settings.clock) < journal->pause.until;
+    return failed ? disk_error(journal->pause.error) : otherwise;
+}
+
 static const char *trouble_of(const struct journal *journal, const struct journal_write *refused)
 {
     if (refused && refused->fault == JOURNAL_DISK)
         return refused->error;
-    return journal->left_behind ? "requests lie in files that were removed" : NULL;
+    return journal->left_behind
+               ? journal_why_lost(journal, "requests lie in files that were removed")
+               : NULL;
 }
 
 static void write_count_refused(struct journal *journal, const struct journal_write *first)
@@ -382,7 +395,8 @@ void journal_write_group(struct journal *journal, struct journal_write *first,
         journal_sync_late(journal);
     journal_follow_path(journal);
     bool synced = journal_rescue(journal);
-    take_back(journal, first, synced, synced ? "its files were removed" : disk_error(EIO));
+    take_back(journal, first, synced,
+              synced ? journal_why_lost(journal, "its files were removed") : disk_error(EIO));
     write_count_refused(journal, first);
 }
 

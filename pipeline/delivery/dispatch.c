@@ -224,7 +224,7 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
         return false;
     if (!stopping && !retry_allowed(settings, now - element->first_try, wait))
         return false;
-    if (stopping && wait > DISPATCH_STOPPING_WAIT_NS)
+    if (stopping && !dispatcher->lingers && wait > DISPATCH_STOPPING_WAIT_NS)
         wait = DISPATCH_STOPPING_WAIT_NS;
     meter_add(dispatcher->meter, METER_RETRIES, element->batch->signal, 1);
     loss_log_retry(&dispatcher->losses, outcome, wait);
@@ -414,7 +414,7 @@ static enum dispatch_result run(struct dispatcher *dispatcher, struct queue_elem
             rejected(dispatcher, element, &outcome);
         else if (waits_for_retry(dispatcher, element, &outcome, due))
             return DISPATCH_WAIT;
-        else if (dispatcher->stopping && is_durable(element->batch))
+        else if (dispatcher->stopping && (dispatcher->removed || is_durable(element->batch)))
             break;
         else
             dispatch_give_up(dispatcher, element, &outcome);

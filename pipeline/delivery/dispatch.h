@@ -22,6 +22,7 @@ struct dispatcher {
     _Atomic bool stopping;      /* retries are cut short */
     _Atomic bool aborted;       /* no further attempts are made */
     _Atomic bool removed;       /* it stops because a reload removed the exporter */
+    _Atomic bool lingers;       /* retries take their time though it stops */
     _Atomic uint64_t random;    /* state of the backoff's jitter */
     bool (*crowded)(void *ctx); /* whether others wait for a worker; NULL: never. Any thread */
     void *ctx;

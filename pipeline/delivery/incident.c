@@ -1,22 +1,43 @@
 #include "pipeline/delivery/incident.h"
 
+#include "pipeline/meter.h"
+
 #include <inttypes.h>
+#include <string.h>
 
 #define CALM_NS       (5 * NS_PER_S)
 #define CALM_AGAIN_NS (60 * NS_PER_S) /* and it comes back within the same time */
 
+/* Whether none failed for a while, and one succeeded. */
+static bool is_calm(const struct incident *incident, uint64_t now)
+{
+    return incident->succeeded && now >= incident->failed + CALM_NS;
+}
+
 bool incident_fail(struct incident *incident, const struct clock *clock)
 {
-    uint64_t now = clock_mono(clock);
-    bool lasts = incident_lasts(incident, now);
-    bool begins = !lasts && (!incident->since || now >= incident->failed + CALM_AGAIN_NS);
+    uint64_t now = clock_mono(clock), wall = clock_wall(clock);
+    bool begins = !incident_lasts(incident, now);
+    if (begins) {
+        bool again = incident->since && now < incident->failed + CALM_AGAIN_NS;
+        *incident = (struct incident){.again = again, .untold.since = wall};
+    } else if (is_calm(incident, now)) {
+        begins = true;
+        incident->failed_requests = 0;
+        memset(incident->lost, 0, sizeof incident->lost);
+    }
     if (begins)
-        *incident = (struct incident){.since = clock_wall(clock)};
-    incident->again |= !lasts && !begins;
+        incident->since = wall;
     incident->open = true;
     incident->failed = now;
     incident->succeeded = 0;
     return begins;
+}
+
+void incident_lose(struct incident *incident, enum signal signal, uint64_t items)
+{
+    incident->lost[signal] += items;
+    incident->untold.lost[signal] += items;
 }
 
 bool incident_succeed(struct incident *incident, const struct clock *clock)
@@ -57,21 +78,14 @@ bool incident_lost_any(const struct incident *incident)
 
 void incident_put_lost(const struct incident *incident, struct bytes *out)
 {
-    const char *between = "";
-    for (int i = 0; i < SIGNAL_COUNT; i++) {
-        uint64_t n = incident->lost[i];
-        if (!n)
-            continue;
-        bytes_printf(out, "%s%" PRIu64 " %s", between, n, signal_items((enum signal)i, n));
-        between = ", ";
-    }
+    meter_put_items(incident->untold.lost, out);
 }
 
 void incident_put_extent(const struct incident *incident, uint64_t succeeded, struct bytes *out)
 {
     uint64_t failed = incident->failed_requests;
     bool lost = incident_lost_any(incident), share = failed && succeeded;
-    incident_put_lost(incident, out);
+    meter_put_items(incident->lost, out);
     if (lost)
         bytes_printf(out, " lost%s", share ? ", " : "");
     if (share)

@@ -1,7 +1,8 @@
 /*
  * A time in which requests of an exporter fail or accepted data are lost: from the first failure
- * until one succeeded and none failed for five seconds. If it comes back within a minute it is the
- * same one, which then lasts until none failed for a minute. Not thread-safe.
+ * until one succeeded and none failed for five seconds. One that follows within a minute is told as
+ * over only when none has failed for a minute; but it begins, and counts, anew, as does a failure
+ * in that minute after five seconds without one. Not thread-safe.
  */
 #ifndef PIPELINE_DELIVERY_INCIDENT_H
 #define PIPELINE_DELIVERY_INCIDENT_H
@@ -15,15 +16,21 @@
 struct incident {
     bool open;                   /* until incident_close */
     uint64_t since;              /* wall, ns: of its first failure, also once it is over */
-    uint64_t lost[SIGNAL_COUNT]; /* items, since then, as are the rest */
-    uint64_t failed_requests;
+    uint64_t lost[SIGNAL_COUNT]; /* items, since then */
+    uint64_t failed_requests;    /* since then */
+    struct {
+        uint64_t since;
+        uint64_t lost[SIGNAL_COUNT];
+    } untold;           /* the same since the end of one was told */
     uint64_t failed;    /* mono: the last failure */
     uint64_t succeeded; /* mono: the first success after it; 0: none */
-    bool again;         /* it came back */
+    bool again;         /* it followed another within a minute */
 };
 
 /* A request failed, or what was accepted is lost. True: another incident begins. */
 bool incident_fail(struct incident *incident, const struct clock *clock);
+/* Counts items that are lost, after incident_fail. */
+void incident_lose(struct incident *incident, enum signal signal, uint64_t items);
 /* A request succeeded. True: it is the first one since the last failure. */
 bool incident_succeed(struct incident *incident, const struct clock *clock);
 
@@ -35,7 +42,7 @@ bool incident_lasts(const struct incident *incident, uint64_t mono_ns);
 bool incident_close(struct incident *incident, uint64_t mono_ns);
 
 bool incident_lost_any(const struct incident *incident);
-/* Appends "20 spans, 3 profiles", nothing if none was lost. */
+/* Appends "20 spans, 3 profiles", nothing if none was lost since the end of one was told. */
 void incident_put_lost(const struct incident *incident, struct bytes *out);
 /* Appends "20 spans lost, 2 of 9 requests failed", or what of it is to be told, after so many
  * requests that succeeded since it began. */

@@ -11,7 +11,10 @@
 
 #define QUIET_NS       (10 * NS_PER_S)
 #define RETRY_QUIET_NS (60 * NS_PER_S)
+#define OTHER_QUIET_NS (10 * NS_PER_S) /* for a failure of another kind */
 #define SLOW_QUIET_NS  (60 * NS_PER_S)
+
+#define DIGITS "0123456789"
 
 static uint64_t flush_due(void *ctx, uint64_t mono_ns);
 
@@ -91,7 +94,7 @@ static void tell_over(struct loss_log *log)
     if (lost.size)
         log_of(&source, LOG_INFO, "%s, after %.*s dropped since %s",
                incident->failed_requests ? "delivering again" : "no longer dropping",
-               VIEW_ARG(bytes_view(&lost)), clock_text(incident->since, since));
+               VIEW_ARG(bytes_view(&lost)), clock_text(incident->untold.since, since));
     else
         log_of(&source, LOG_INFO, "delivering again");
     bytes_release(&lost);
@@ -164,7 +167,49 @@ static void lost_locked(struct loss_log *log, enum signal signal, uint64_t items
         failed_locked(log, why);
     if (!log->incident.failed_requests && !is_of_backend(why->cause))
         set_error(log, why, false);
-    log->incident.lost[signal] += items;
+    incident_lose(&log->incident, signal, items);
+}
+
+/* ---- retries ---- */
+
+/* A word with a digit, unless it begins with a status of three digits: it may differ each time. */
+static bool is_value(const char *word, size_t size)
+{
+    size_t digits = strspn(word, DIGITS);
+    bool has = strcspn(word, DIGITS) < size;
+    return has && (digits != 3 || (size > 3 && (word[3] == '.' || word[3] == '-')));
+}
+
+/* Hashes a failure without the values in its text, such as times and the ids of requests. */
+static uint32_t kind_of(const struct outcome *why)
+{
+    uint32_t kind = 2166136261u ^ (uint32_t)why->cause; /* FNV-1a */
+    for (const char *word = why->text; *word;) {
+        size_t size = strcspn(word, " ");
+        for (size_t i = 0; i < size && !is_value(word, size); i++)
+            kind = (kind ^ (uint8_t)word[i]) * 16777619u;
+        word += size + strspn(word + size, " ");
+    }
+    return kind;
+}
+
+/* Writes the line about the last retry if one is due. Returns when one is that is left for later;
+ * else TIME_NEVER. Lock held. */
+static uint64_t tell_retry(struct loss_log *log, uint64_t now)
+{
+    const struct log_source source = loss_log_source(log);
+    struct loss_retry *retry = &log->retry;
+    bool other = retry->kind != retry->told;
+    char when[32] = "";
+    uint64_t due = retry->told_ns + (other ? OTHER_QUIET_NS : RETRY_QUIET_NS);
+    if (log->waits && now < due)
+        return other ? due : TIME_NEVER;
+    if (retry->due_ns > now)
+        snprintf(when, sizeof when, " in %.1f s", (double)(retry->due_ns - now) / (double)NS_PER_S);
+    log_of(&source, LOG_WARN, "waiting, trying again%s: %s", when, retry->text);
+    retry->told = retry->kind;
+    retry->told_ns = now;
+    return TIME_NEVER;
 }
 
 static uint64_t flush_due(void *ctx, uint64_t mono_ns)
@@ -173,6 +218,10 @@ static uint64_t flush_due(void *ctx, uint64_t mono_ns)
     pthread_mutex_lock(&log->lock);
     end_incident(log);
     uint64_t next = incident_ends(&log->incident);
+    if (log->waits && log->retry.kind != log->retry.told) {
+        uint64_t due = tell_retry(log, mono_ns);
+        next = due < next ? due : next;
+    }
     for (int i = 0; i < CAUSE_COUNT; i++) {
         struct loss_sums *sums = &log->sums[i];
         if (is_pending(sums) && mono_ns >= sums->next_ns) {
@@ -227,18 +276,20 @@ void loss_log_add(struct loss_log *log, enum signal signal, uint64_t items,
 
 void loss_log_retry(struct loss_log *log, const struct outcome *why, uint64_t wait_ns)
 {
-    const struct log_source source = loss_log_source(log);
+    struct loss_retry *retry = &log->retry;
     uint64_t now = clock_mono(log->clock);
     pthread_mutex_lock(&log->lock);
     failed_locked(log, why);
-    if (!log->waits || now >= log->next_retry_ns) {
-        log_of(&source, LOG_WARN, "waiting, trying again in %.1f s: %s",
-               (double)wait_ns / (double)NS_PER_S, *why->text ? why->text : cause_name(why->cause));
-        log->next_retry_ns = now + RETRY_QUIET_NS;
-    }
+    retry->kind = kind_of(why);
+    retry->due_ns = now + wait_ns;
+    snprintf(retry->text, sizeof retry->text, "%s",
+             *why->text ? why->text : cause_name(why->cause));
+    uint64_t due = tell_retry(log, now);
     log->waits = true;
     log->unwell = true;
     pthread_mutex_unlock(&log->lock);
+    if (due != TIME_NEVER && log->ticker)
+        ticker_at(log->ticker, &log->due, due);
 }
 
 void loss_log_success(struct loss_log *log)
@@ -329,7 +380,7 @@ void loss_log_inherit(struct loss_log *log, struct loss_log *from)
     log->failed = from->failed;
     log->rejected = from->rejected;
     log->waits = from->waits;
-    log->next_retry_ns = from->next_retry_ns;
+    log->retry = from->retry;
     log->unwell = from->unwell;
     memcpy(log->error, from->error, sizeof log->error);
     from->incident.open = false; /* this one tells how it ends */

@@ -1,6 +1,7 @@
 /* Log lines about a backend that does not answer or is slow, and about dropped data. The first of
- * each is written at once; then at most one a minute for failed attempts and for slow requests, and
- * for drops one in ten seconds for each cause, with the sums since. A line says when the incident
+ * each is written at once; then at most one a minute for slow requests and for failed attempts, or
+ * in ten seconds if they fail for another reason; and for drops one in ten seconds for each cause,
+ * with the sums since. A line says when the incident
  * (incident.h) is over. Also what the last attempts came to. Any thread. */
 #ifndef PIPELINE_DELIVERY_LOSS_LOG_H
 #define PIPELINE_DELIVERY_LOSS_LOG_H
@@ -28,6 +29,14 @@ struct loss_sums {
     bool mixed;             /* those pending have different texts */
 };
 
+/* The last attempt that is repeated, and the one that a line told of. */
+struct loss_retry {
+    uint32_t kind, told; /* of failures */
+    uint64_t due_ns;     /* mono: when it is repeated */
+    uint64_t told_ns;    /* mono */
+    char text[sizeof((struct outcome *)0)->text];
+};
+
 struct loss_log {
     const char *id; /* the exporter's; borrowed */
     const struct clock *clock;
@@ -35,7 +44,7 @@ struct loss_log {
     struct ticker_entry due;
     pthread_mutex_t lock;
     struct loss_sums sums[CAUSE_COUNT]; /* the rest is under lock */
-    uint64_t next_retry_ns;
+    struct loss_retry retry;
     uint64_t next_slow_ns;
     struct incident incident;
     uint64_t succeeded_before; /* requests, before the incident */

@@ -134,7 +134,7 @@ static void settle(struct sender *sender, struct queue_element *element,
     } else if (result == DISPATCH_WAIT) {
         /* The stop may have begun after the due time was chosen. */
         uint64_t soon = clock_mono(sender->dispatcher.clock) + DISPATCH_STOPPING_WAIT_NS;
-        if (sender->dispatcher.stopping && due > soon)
+        if (sender->dispatcher.stopping && !sender->dispatcher.lingers && due > soon)
             due = soon;
         queue_park(&sender->queue, element, due);
         if (element->probe_due && element->probe_due < due)
@@ -427,6 +427,11 @@ void sender_remove(struct sender *sender)
 {
     sender->dispatcher.removed = true;
     sender_hasten(sender);
+}
+
+void sender_linger(struct sender *sender)
+{
+    sender->dispatcher.lingers = true;
 }
 
 void sender_take_all(struct sender *sender, bool all)

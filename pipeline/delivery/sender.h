@@ -54,6 +54,8 @@ void sender_hasten(struct sender *sender);
 
 /* The same at a reload that removes the exporter: what is given up says so. */
 void sender_remove(struct sender *sender);
+/* After sender_remove: what is left is retried at the configured intervals, until an abort. */
+void sender_linger(struct sender *sender);
 
 /* While `all` is true, accepts batches even if full: used while closing processors hand on what
  * they hold. */

@@ -1,14 +1,17 @@
 #include "pipeline/life/retire.h"
 
+#include "lib/base/log.h"
 #include "lib/base/thread.h"
 #include "pipeline/life/rows.h"
 #include "pipeline/life/runtime_state.h"
+#include "pipeline/meter.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define POLL_NS (20 * NS_PER_MS)
+#define POLL_NS   (20 * NS_PER_MS)
+#define LINGER_NS (250 * NS_PER_MS)
 
 /* For how long the status page tells what was lost. */
 #define TOLD_NS (600 * NS_PER_S)
@@ -93,6 +96,64 @@ static bool empty(const struct retirement *retirement)
             return false;
     }
     return true;
+}
+
+/* Items of an exporter that no other has taken over. Sets what to call them. */
+static uint64_t waiting_in(const struct instance *exporter, const char **items)
+{
+    struct sender *sender = exporter->sender;
+    uint64_t left = sender && !sender_has_successor(sender) ? sender_pending(sender) : 0;
+    *items = left == 1 ? "item" : "items";
+    int signals = 0;
+    for (int signal = 0; left && signal < SIGNAL_COUNT; signal++) {
+        if (!sender_figures(sender, (enum signal)signal).held)
+            continue;
+        *items = ++signals == 1 ? signal_items((enum signal)signal, left) : "items";
+    }
+    return left;
+}
+
+/* What a removed exporter still has is in the journal, so that it need not be dropped. */
+static void linger_exporter(struct instance *exporter)
+{
+    const struct log_source source = {.id = exporter->id, .kind = "exporter"};
+    const char *items;
+    uint64_t left = waiting_in(exporter, &items);
+    if (left)
+        log_of(&source, LOG_WARN,
+               "was removed by a reload, and %" PRIu64
+               " %s that it accepted still wait for its backend; they stay in the journal, and it "
+               "keeps trying until the process stops",
+               left, items);
+    if (left)
+        sender_linger(exporter->sender);
+}
+
+static void log_lingered(struct instance *exporter)
+{
+    const struct log_source source = {.id = exporter->id, .kind = "exporter"};
+    if (exporter->sender && !sender_has_successor(exporter->sender))
+        log_of(&source, LOG_INFO, "was removed by a reload, and nothing of it waits any more");
+}
+
+/* Waits until nothing is left, or the process stops. */
+static void linger(struct retirement *retirement)
+{
+    struct retired *all = retirement->all;
+    bool left = !empty(retirement);
+    if (!left || !all->runtime->journal || all->runtime->hurried)
+        return;
+    visit(retirement, COMPONENT_EXPORTER, linger_exporter);
+    pthread_mutex_lock(&all->lock);
+    while (!all->hurry && left) {
+        thread_cond_wait_until(&all->changed, &all->lock, clock_mono(&clock_system) + LINGER_NS);
+        pthread_mutex_unlock(&all->lock);
+        left = !empty(retirement);
+        pthread_mutex_lock(&all->lock);
+    }
+    pthread_mutex_unlock(&all->lock);
+    if (!left)
+        visit(retirement, COMPONENT_EXPORTER, log_lingered);
 }
 
 static void abort_exporter(struct instance *exporter)
@@ -220,6 +281,7 @@ static void *end_loop(void *ctx)
     while (!empty(retirement) && !all->runtime->hurried &&
            clock_mono(&clock_system) < retirement->deadline)
         continue;
+    linger(retirement);
     visit(retirement, COMPONENT_EXPORTER, abort_exporter);
     bool answered = await_answers(retirement);
     await_turn(retirement);
@@ -318,33 +380,35 @@ void retired_finish(struct retired *retired)
 static void tell_waiting(const struct retirement *retirement, const struct instance *exporter,
                          struct bytes *out)
 {
-    struct sender *sender = exporter->sender;
     uint64_t now = clock_mono(&clock_system), deadline = retirement->deadline;
-    uint64_t left = sender && !sender_has_successor(sender) ? sender_pending(sender) : 0;
+    const char *items;
+    uint64_t left = waiting_in(exporter, &items);
     char at[CLOCK_TEXT];
     if (!left)
         return;
-    clock_text(clock_wall(&clock_system) + (deadline > now ? deadline - now : 0), at);
     bytes_printf(out,
-                 "%s%s was removed by a reload, and %" PRIu64
-                 " items that it accepted wait for its backend; %s until %s",
-                 out->size ? "; " : "", exporter->id, left,
-                 retirement->all->runtime->journal ? "they stay in the journal if not delivered"
-                                                   : "they are dropped if not delivered",
-                 at);
+                 "%s%s was removed by a reload, and %" PRIu64 " %s that it accepted wait for "
+                 "its backend; ",
+                 out->size ? "; " : "", exporter->id, left, items);
+    clock_text(clock_wall(&clock_system) + (deadline > now ? deadline - now : 0), at);
+    if (retirement->all->runtime->journal)
+        bytes_printf(out, "they stay in the journal, and it keeps trying; those left at a stop are "
+                          "sent by the exporters of the next start");
+    else
+        bytes_printf(out, "they are dropped if not delivered until %s", at);
 }
 
 static void tell_lost(const struct retired_meter *gone, struct bytes *out)
 {
-    uint64_t last = meter_last_drop(gone->meter, CAUSE_SHUTDOWN), lost = 0;
+    uint64_t last = meter_last_drop(gone->meter, CAUSE_SHUTDOWN), lost[SIGNAL_COUNT], any = 0;
     char at[CLOCK_TEXT];
     for (int signal = 0; signal < SIGNAL_COUNT; signal++)
-        lost += meter_dropped(gone->meter, CAUSE_SHUTDOWN, signal);
-    if (lost && clock_wall(&clock_system) - last < TOLD_NS)
-        bytes_printf(out,
-                     "%s%s was removed by a reload, and %" PRIu64
-                     " items that waited in it were dropped at %s",
-                     out->size ? "; " : "", gone->meter->id, lost, clock_text(last, at));
+        any |= lost[signal] = meter_dropped(gone->meter, CAUSE_SHUTDOWN, signal);
+    if (!any || clock_wall(&clock_system) - last >= TOLD_NS)
+        return;
+    bytes_printf(out, "%s%s was removed by a reload, and ", out->size ? "; " : "", gone->meter->id);
+    meter_put_items(lost, out);
+    bytes_printf(out, " that waited in it were dropped at %s", clock_text(last, at));
 }
 
 void runtime_removed(struct runtime *runtime, struct bytes *out)

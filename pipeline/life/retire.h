@@ -1,6 +1,7 @@
 /*
  * What a reload removed and what has not finished yet: receivers serve their connected clients,
- * exporters deliver what they have, all within service.shutdown_timeout.
+ * exporters deliver what they have, all within service.shutdown_timeout; with the journal,
+ * exporters go on until they have delivered it, or the process stops.
  */
 #ifndef PIPELINE_LIFE_RETIRE_H
 #define PIPELINE_LIFE_RETIRE_H

@@ -18,4 +18,7 @@ uint64_t runtime_row_last_drop(const struct runtime_row *row, enum cause cause);
  * Any thread. */
 void runtime_removed(struct runtime *runtime, struct bytes *out);
 
+/* Appends in the same way what damaged files of the journal cost. Any thread. */
+void runtime_damaged(struct runtime *runtime, struct bytes *out);
+
 #endif

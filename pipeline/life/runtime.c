@@ -4,6 +4,7 @@
 #include "pipeline/graph/overflow.h"
 #include "pipeline/life/explained.h"
 #include "pipeline/life/plan.h"
+#include "pipeline/life/rows.h"
 #include "pipeline/life/runtime_state.h"
 #include "pipeline/memory_limit.h"
 #include "pipeline/telemetry/logs.h"
@@ -306,6 +307,18 @@ bool runtime_trouble(struct runtime *runtime, struct bytes *out)
     return trouble;
 }
 
+void runtime_damaged(struct runtime *runtime, struct bytes *out)
+{
+    struct bytes text;
+    bytes_init(&text, 1024, NULL);
+    pthread_mutex_lock(&runtime->lock);
+    if (runtime->phase == RUNTIME_READY && runtime->journal &&
+        journal_damage(runtime->journal, &text))
+        bytes_printf(out, "%s%.*s", out->size ? "; " : "", VIEW_ARG(bytes_view(&text)));
+    pthread_mutex_unlock(&runtime->lock);
+    bytes_release(&text);
+}
+
 uint64_t runtime_failures(struct runtime *runtime)
 {
     const struct instance_list *instances = &runtime->graph.instances;
@@ -344,8 +357,21 @@ static void explain_log(struct bytes *out)
     if (log_trouble(&text))
         bytes_printf(out, "%.*s\n", VIEW_ARG(bytes_view(&text)));
     else if (dropped)
-        bytes_printf(out, "log: %" PRIu64 " lines were dropped, because it was not read\n",
+        bytes_printf(out,
+                     "log: %" PRIu64
+                     " lines were dropped, because it was not read or could not be written\n",
                      dropped);
+    bytes_release(&text);
+}
+
+static void explain_removed(struct runtime *runtime, struct bytes *out)
+{
+    struct bytes text;
+    bytes_init(&text, 4096, NULL);
+    runtime_removed(runtime, &text);
+    runtime_damaged(runtime, &text);
+    if (text.size)
+        bytes_printf(out, "%.*s\n", VIEW_ARG(bytes_view(&text)));
     bytes_release(&text);
 }
 
@@ -367,6 +393,7 @@ void runtime_explain(struct runtime *runtime, struct bytes *out)
         if (instances->items[i]->used)
             explain_instance(instances->items[i], out);
     pthread_mutex_unlock(&runtime->lock);
+    explain_removed(runtime, out);
 }
 
 void runtime_set_log(const struct runtime *runtime)

@@ -291,6 +291,22 @@ def test_requests_refused_for_memory_are_told_until_they_are_accepted_again(side
     assert "otlp: accepting requests again" in sidecar.log.read_text()
 
 
+def test_the_reason_of_refusals_outlives_the_failure_of_the_backend(sidecar):
+    sidecar.backend.status = 503
+    large = uploads.trace_request("n" * 1000, [
+        (os.urandom(16).hex(), os.urandom(8).hex(), 1, 2, True) for _ in range(2000)])
+    assert harness.wait_for(lambda: sidecar.send_raw(large) == 503, 30, 0)
+    assert harness.wait_for(
+        lambda: sidecar.exporter()["delivery"]["failing_since_unix_nano"], 30, 0.1)
+    sidecar.backend.status = 200
+    assert harness.wait_for(
+        lambda: not sidecar.exporter()["delivery"]["failing_since_unix_nano"], 30, 0.1)
+    told = refusals(sidecar)["error"]   # no client has come since
+    assert re.match(r"otlp_http could not deliver until \d\d:\d\d:\d\dZ, and what waited for it took "
+                    r"memory \(limit 24.0 MiB: ", told), told
+    assert "limit_mib" not in told
+
+
 def test_memory_that_is_full_names_the_backend_that_hangs(sidecar):
     release = threading.Event()
     sidecar.backend.gate = release
@@ -519,6 +535,68 @@ def test_a_journal_that_cannot_be_written_is_told_since_when(tmp_path):
     over = "journal: can be written again, after 3 requests refused since "
     assert harness.wait_for(lambda: over in sidecar.log.read_text(), 30)
     sidecar.stop()
+
+
+def removed(sidecar):
+    """Accepts 5 spans that the backend refuses, then renames the exporter and waits for its end."""
+    sidecar.backend.status = 503
+    assert [sidecar.send() for _ in range(5)] == [200] * 5
+    assert harness.wait_for(lambda: sidecar.exporter()["counters"]["retries"]["spans"] >= 2, 30)
+    sidecar.config.write_text(sidecar.config.read_text().replace("otlp_http", "otlp_http/new").replace(
+        "service:\n", "service:\n  shutdown_timeout: 100ms\n"))
+    sidecar.process.send_signal(signal.SIGHUP)
+
+
+def test_what_a_removed_exporter_left_in_the_journal_is_told_and_delivered(tmp_path):
+    sidecar = Sidecar(tmp_path, journal=tmp_path / "journal")
+    removed(sidecar)
+    told = "otlp_http: was removed by a reload, and 5 spans that it accepted still wait for its backend"
+    assert harness.wait_for(lambda: told in sidecar.log.read_text(), 30)
+    told = "otlp_http was removed by a reload, and 5 spans that it accepted wait for its backend; " \
+           "they stay in the journal, and it keeps trying"
+    assert told in sidecar.state()["trouble"]
+    assert any(line.startswith("! " + told) for line in sidecar.top())
+    sidecar.backend.status = 200
+    assert harness.wait_for(lambda: sidecar.state()["journal"]["entries"] == 0, 30)
+    assert harness.wait_for(lambda: sidecar.state()["trouble"] is None, 30)
+    assert "otlp_http: was removed by a reload, and nothing of it waits any more" in \
+        sidecar.log.read_text()
+    sidecar.stop()
+
+
+def test_what_a_removed_exporter_drops_is_told_in_spans(sidecar):
+    removed(sidecar)
+    told = "otlp_http was removed by a reload, and 5 spans that waited in it were dropped at "
+    assert harness.wait_for(lambda: told in (sidecar.state()["trouble"] or ""), 30)
+
+
+def test_a_log_whose_reader_died_is_told(tmp_path):
+    sidecar = Sidecar(tmp_path)
+    text = sidecar.config.read_text()
+    os.mkfifo(tmp_path / "pipe")
+    end = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    sidecar.config.write_text(text.replace(
+        "telemetry: {", f"telemetry: {{logs: {{output_paths: [{tmp_path}/pipe]}}, "))
+    sidecar.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: (tmp_path / "pipe").exists() and
+                            str(tmp_path / "pipe") in sidecar.get("/api/config").text, 20)
+    os.close(end)
+    assert sidecar.send_raw(b"\xff") == 400
+    told = sidecar.state()["trouble"]
+    assert re.search(r"log: an output of output_paths has no reader any more: \d+ lines? dropped since",
+                     told), told
+    assert re.search(rb"spanlink_log_dropped_lines(_total)?(\{.*\})? [1-9]", sidecar.scrape())
+    sidecar.stop()
+
+
+def test_https_to_a_plain_backend_is_told_with_the_fix(sidecar):
+    sidecar.config.write_text(sidecar.config.read_text().replace("http://user", "https://user"))
+    sidecar.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: sidecar.exporter()["delivery"]["urls"][0].startswith("https"), 20)
+    assert sidecar.send() == 200
+    fix = "the port does not speak TLS: the endpoint must begin with http://"
+    assert harness.wait_for(
+        lambda: fix in (sidecar.exporter()["delivery"]["error"] or ""), 20)
 
 
 @pytest.mark.parametrize("answer", [b"null", b"[]", b'"x"', b"{}", b'{"components": 1'])

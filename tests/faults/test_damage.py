@@ -144,7 +144,7 @@ def test_flipped_bits_in_the_last_entry(tmp_path, left, soak, figure):
     outcomes = run_all(tmp_path, left, [flip(last.at + place, 1 << place % 8)
                                         for place in places])
     bad = [(place, vars(o)) for place, o in zip(places, outcomes)
-           if not o.good({0}, {1})]
+           if not o.good({0}, {1}) or "at least 1 request in them is lost" not in o.log]
     assert not bad, f"{len(bad)} of {len(places)} places, the first: {bad[0]}"
     figure(f"{len(places)} flips, {len(places)} starts, all other requests delivered once; "
            f"{sum(o.damaged for o in outcomes)} set aside")

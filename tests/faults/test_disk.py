@@ -193,6 +193,7 @@ def test_a_disk_that_is_read_only_at_the_start(tmp_path, small_disk, sink):
             sidecar.kill()
             subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
             sidecar.start()
+            assert "cannot be written: Read-only file system; requests are refused" in sidecar.log()
             refused(load)
             subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
             load.ledger.wait_taken(20)

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 /* The presentable part of an unparsable URL: no user, no query. */
 static void name_unread(const char *url, char *out, size_t size)
@@ -99,6 +101,11 @@ static void put_sentences(char *text, size_t size, const char *peer, const char 
     *end = '\0';
 }
 
+static bool is_plain(const char *url)
+{
+    return strncasecmp(url, "http://", 7) == 0;
+}
+
 void http_problem_explain(const struct http_handle *handle, const char *url, CURLcode code)
 {
     char peer[128];
@@ -124,7 +131,9 @@ void http_problem_explain(const struct http_handle *handle, const char *url, CUR
         snprintf(text, size, "connect to %.80s: the name cannot be resolved", peer);
         break;
     case CURLE_GOT_NOTHING:
-        snprintf(text, size, "%.80s closed the connection without an answer", peer);
+        snprintf(text, size, "%.80s closed the connection without an answer%s", peer,
+                 is_plain(url) ? "; if the port requires TLS, the endpoint must begin with https://"
+                               : "");
         break;
     case CURLE_HTTP2:
         snprintf(text, size, "%.80s does not speak HTTP/2", peer);
@@ -136,6 +145,8 @@ void http_problem_explain(const struct http_handle *handle, const char *url, CUR
     case CURLE_SSL_CONNECT_ERROR:
         handle->reply->failure =
             code == CURLE_SSL_CONNECT_ERROR ? HTTP_FAILURE_TLS : HTTP_FAILURE_CERTIFICATE;
+        if (strstr(problem, "unexpected TLS packet"))
+            problem = "the port does not speak TLS: the endpoint must begin with http://";
         put_sentences(text, size, peer, problem);
         break;
     case CURLE_WEIRD_SERVER_REPLY:

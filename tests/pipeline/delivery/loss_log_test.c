@@ -297,26 +297,85 @@ START_TEST(a_backend_that_rejects_some_requests_fails_until_it_rejects_none)
 }
 END_TEST
 
-START_TEST(an_incident_that_comes_back_within_a_minute_is_the_same)
+START_TEST(an_incident_that_follows_within_a_minute_counts_anew_and_lasts_for_a_minute)
 {
     begin();
-    uint64_t start = clock_wall(&fake.clock);
     lose_for(CAUSE_AUTH, "HTTP 401", 10);
     loss_log_success(&losses);
     fake_clock_advance(&fake, 30 * NS_PER_S);
     ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
     loss_log_success(&losses);
     loss_log_success(&losses);
-    lose_for(CAUSE_AUTH, "HTTP 401", 10);
+    uint64_t start = clock_wall(&fake.clock);
+    lose_for(CAUSE_AUTH, "HTTP 401", 20);
     loss_log_success(&losses);
     fake_clock_advance(&fake, 59 * NS_PER_S);
     ck_assert_uint_eq(loss_log_state(&losses).failing_since, start);
     ck_assert_str_eq(loss_log_state(&losses).error,
-                     "20 spans lost, 2 of 6 requests failed: not authenticated: HTTP 401");
+                     "20 spans lost, 1 of 2 requests failed: not authenticated: HTTP 401");
     fake_clock_advance(&fake, NS_PER_S);
     ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
     lose_for(CAUSE_AUTH, "HTTP 401", 10);
     ck_assert_uint_eq(loss_log_state(&losses).failing_since, clock_wall(&fake.clock));
+    end();
+}
+END_TEST
+
+START_TEST(what_waits_after_a_success_is_not_called_dropped)
+{
+    const struct outcome down = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "HTTP 503");
+    begin();
+    for (int i = 0; i < 2; i++) {
+        lose_for(CAUSE_AUTH, "HTTP 401", 4);
+        loss_log_success(&losses);
+        fake_clock_advance(&fake, 6 * NS_PER_S);
+        ticker_step(ticker);
+        loss_log_retry(&losses, &down, NS_PER_S);
+        const struct loss_log_state state = loss_log_state(&losses);
+        ck_assert_uint_eq(state.failing_since, clock_wall(&fake.clock));
+        ck_assert_str_eq(state.error, "HTTP 503");
+        ck_assert(!state.drops);
+        loss_log_success(&losses);
+        fake_clock_advance(&fake, 6 * NS_PER_S);
+    }
+    fake_clock_advance(&fake, 60 * NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_ptr_nonnull(
+        strstr(lines(), "tempo: delivering again, after 4 spans dropped since 00:00:00Z\n"));
+    ck_assert_ptr_nonnull(
+        strstr(lines(), "tempo: delivering again, after 4 spans dropped since 00:00:06Z\n"));
+    end();
+}
+END_TEST
+
+static void retry_for(const char *text)
+{
+    const struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "%s", text);
+    loss_log_retry(&losses, &why, NS_PER_S);
+    fake_clock_advance(&fake, NS_PER_S);
+    ticker_step(ticker);
+}
+
+START_TEST(another_reason_of_a_failure_is_told_within_ten_seconds)
+{
+    begin();
+    retry_for("HTTP 503: request 7f3a");
+    retry_for("HTTP 503: request 81bc");
+    retry_for("no answer within 3 s");
+    ck_assert_uint_eq(line_count(), 1);
+    fake_clock_advance(&fake, 7 * NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_uint_eq(line_count(), 2);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: waiting, trying again: no answer"));
+    for (int i = 0; i < 9; i++)
+        retry_for("HTTP 500: request 7f3a");
+    ck_assert_uint_eq(line_count(), 2);
+    retry_for("HTTP 500: request 81bc");
+    ck_assert_uint_eq(line_count(), 3);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: waiting, trying again: HTTP 500: request 81bc"));
+    for (int i = 0; i < 49; i++)
+        retry_for("HTTP 500: request 81bc");
+    ck_assert_uint_eq(line_count(), 3);
     end();
 }
 END_TEST
@@ -373,7 +432,9 @@ int main(void)
         the_state_has_the_error_as_logged_and_since_when,
         slow_requests_are_logged_once_a_minute,
         a_backend_that_rejects_some_requests_fails_until_it_rejects_none,
-        an_incident_that_comes_back_within_a_minute_is_the_same,
+        an_incident_that_follows_within_a_minute_counts_anew_and_lasts_for_a_minute,
+        what_waits_after_a_success_is_not_called_dropped,
+        another_reason_of_a_failure_is_told_within_ten_seconds,
         what_a_full_queue_displaces_is_an_incident,
         what_is_lost_after_retries_is_told_while_others_wait,
         NULL,

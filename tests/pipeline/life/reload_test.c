@@ -539,14 +539,14 @@ START_TEST(what_a_removed_exporter_loses_is_told_and_counted)
     sink_wait_begun(sink_at(1), 1);
     ck_assert_str_eq(told(text), "");
     ck_assert_int_eq(reload(ONE("", "")), RELOAD_DONE);
-    ck_assert_msg(strstr(told(text), "sink/2 was removed by a reload, and 5 items that it accepted "
+    ck_assert_msg(strstr(told(text), "sink/2 was removed by a reload, and 5 spans that it accepted "
                                      "wait for its backend; they are dropped if not delivered"),
                   "%s", text);
     runtime->hurried = true;
     while (dropped(&series) < 5)
         sched_yield();
     ck_assert_uint_eq(series, 1);
-    ck_assert_msg(strstr(told(text), "sink/2 was removed by a reload, and 5 items that waited in "
+    ck_assert_msg(strstr(told(text), "sink/2 was removed by a reload, and 5 spans that waited in "
                                      "it were dropped at "),
                   "%s", text);
     ck_assert_int_eq(reload(TWO), RELOAD_DONE);
