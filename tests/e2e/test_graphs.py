@@ -372,23 +372,3 @@ def test_a_window_that_ends_after_its_arrival_is_where_its_cost_is(tmp_path):
         assert bool(routes and routes[0]["cpu_ns"]) == drawn, (since, routes)
         assert total(status, service="ahead", **at) == drawn * 120_000_000, since
     assert status.stop() == 0, status.tail()
-
-
-def test_a_span_whose_upload_was_lost_is_not_told_that_it_came(tmp_path):
-    status, second = Status(tmp_path, correlation="hold: 30s"), 10**9
-    start, (_, span) = time.time_ns() - 20 * second, ids(1)
-    profile = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
-    profile.sample([1, 10_000_000], span_id=ids(9)[1])
-    status.push("shop", profile, start, 5 * second)
-    status.send(uploads.trace_request(
-        "shop", [(*ids(1), start + 7 * second, start + 8 * second, True)]))
-    status.push("shop", profile, start + 10 * second, 5 * second)
-    status.push("shop", profile, start + 15 * second, 5 * second)
-    told = harness.wait_for(lambda: (
-        told := status.get(f"/api/spans/{span}"))["decision"] == "not_linked" and told, 90)
-    assert told and told["reason"] == "no_sample", told
-    assert told["text"].startswith("No profile of its time has come: one ends 3.0 s before"), told
-    assert "log for uploads that failed" in told["fix"]
-    [shop] = [s for s in status.get("/api/services")["services"] if s["service"] == "shop"]
-    assert shop["reasons"][0]["text"].startswith("Most of them ended at a time that no profile")
-    assert status.stop() == 0, status.tail()

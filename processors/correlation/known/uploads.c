@@ -136,18 +136,6 @@ static uint64_t middle_of(const struct stated *stated, uint64_t length, uint64_t
     return middle <= now ? middle : 0;
 }
 
-/* When a pprof's window starts. One that ends after its arrival, by a clock that is ahead, starts
- * where upload_set_window has it, since routes and flame graphs have to agree. */
-static uint64_t starts_of(const struct stated *stated, const struct window *window, uint64_t middle)
-{
-    uint64_t half = window->length / 2;
-    if (window->ahead)
-        return stated->time;
-    if (window->capped && window->start)
-        return window->start;
-    return middle > half ? middle - half : middle;
-}
-
 static uint64_t positive(int64_t value)
 {
     return value > 0 ? (uint64_t)value : 0;
@@ -319,8 +307,11 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
     upload->window.kind = kind_parse(name);
     upload_set_window(&upload->window, &stated, reading->now);
     uint64_t middle = middle_of(&stated, upload->window.length, reading->now);
+    uint64_t half = upload->window.length / 2;
     upload->middle = middle != stated.time ? middle : 0;
-    upload->starts = starts_of(&stated, &upload->window, middle);
+    upload->starts = middle > half ? middle - half : middle;
+    if (upload->window.capped && upload->window.start) /* flame graphs agree with routes */
+        upload->starts = upload->window.ahead ? stated.time : upload->window.start;
     upload->has_samples = pprof->sample_count > 0;
     if (reading->kinds & KIND_BIT(upload->window.kind) &&
         !uploads_read_ids(upload, pprof, reading, arena))
