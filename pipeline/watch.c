@@ -41,7 +41,18 @@ void watch_add_holder(struct watch *watch, struct watch_holder *holder)
     pthread_mutex_lock(&watch->holders_lock);
     holder->next = watch->holders;
     watch->holders = holder;
+    watch->held = true;
     pthread_mutex_unlock(&watch->holders_lock);
+}
+
+bool watch_has_held(struct watch *watch)
+{
+    if (!watch)
+        return false;
+    pthread_mutex_lock(&watch->holders_lock);
+    bool held = watch->held;
+    pthread_mutex_unlock(&watch->holders_lock);
+    return held;
 }
 
 void watch_remove_holder(struct watch *watch, struct watch_holder *holder)

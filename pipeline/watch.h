@@ -1,7 +1,6 @@
 /*
- * Reports to extensions what correlation does: the requests that it forwards, its decision about
- * each span, and the samples that it counted. Without a watcher the cost is one load, in watch_on.
- * Any thread.
+ * Reports to extensions what correlation does: requests that it forwards, decisions about spans,
+ * and samples that it counted. Without a watcher the cost is one load, in watch_on. Any thread.
  */
 #ifndef PIPELINE_WATCH_H
 #define PIPELINE_WATCH_H
@@ -106,6 +105,7 @@ struct watch {
     struct watcher *watchers;
     pthread_mutex_t holders_lock; /* taken before a holder's own locks */
     struct watch_holder *holders;
+    bool held; /* a holder was added, ever */
 };
 
 void watch_init(struct watch *watch);
@@ -117,13 +117,13 @@ static inline bool watch_on(const struct watch *watch)
     return watch && atomic_load_explicit(&watch->on, memory_order_relaxed);
 }
 
-/* Borrows the watcher until it is detached. */
+/* Borrows the watcher until it is detached: no callback runs after watch_detach, which does nothing
+ * if it is not attached. */
 void watch_attach(struct watch *watch, struct watcher *watcher);
-
-/* No callback runs after it returns. Does nothing if the watcher is not attached. */
 void watch_detach(struct watch *watch, struct watcher *watcher);
 
-/* Borrows the holder until it is removed. watch may be NULL in both. */
+/* Borrows the holder until it is removed. watch_has_held: one was ever added. watch may be NULL. */
+bool watch_has_held(struct watch *watch);
 void watch_add_holder(struct watch *watch, struct watch_holder *holder);
 void watch_remove_holder(struct watch *watch, struct watch_holder *holder);
 

@@ -56,7 +56,7 @@ static int by_id(const void *a, const void *b)
 
 void figures_collect(struct status *self, uint64_t trace, uint64_t id, struct figures *out)
 {
-    *out = (struct figures){.lost = figures_lost(self)};
+    *out = (struct figures){.lost = figures_lost(self), .reloaded = self->reloaded};
     struct collecting collecting = {trace, id, out};
     figures_walk(self, collect_visited, &collecting);
     if (out->rows)
@@ -76,6 +76,7 @@ uint64_t figures_lost(struct status *self)
     uint64_t lost =
         known->passed_over_at > known->gone_lost ? known->passed_over_at : known->gone_lost;
     status_unlock(self);
+    lost = self->reloaded > lost ? self->reloaded : lost;
     return kept > lost ? kept : lost;
 }
 
@@ -124,7 +125,8 @@ struct span_figures_told figures_of(const struct known *known, const struct figu
     add_kept(figures, asked, &told);
     bool some = told.samples || told.cpu_ns || told.wall_ns || (span && known_has_samples(span));
     uint64_t began = asked->start ? asked->start : asked->end;
-    told.unknown = asked->samples && !some && figures->lost && began <= figures->lost;
+    bool lost = (!some && figures->lost && began <= figures->lost) || began < figures->reloaded;
+    told.unknown = asked->samples && lost;
     told.times_cpu = told.times_cpu && !told.unknown;
     return told;
 }

@@ -12,7 +12,8 @@
 struct figures {
     struct known_figures *rows; /* NULL: none */
     size_t count, capacity;
-    uint64_t lost; /* wall: of spans that began earlier, some numbers are not known */
+    uint64_t lost;     /* wall: of spans that began earlier, some numbers are not known */
+    uint64_t reloaded; /* wall: samples that came earlier are not known; 0: all are */
 };
 
 /* Collects those of a trace (the last eight bytes of its id), or, where that is 0, of a span or
@@ -50,6 +51,6 @@ struct span_figures_told figures_of(const struct known *known, const struct figu
 
 #define FIGURES_UNKNOWN                                                                            \
     "Its samples and CPU time are not remembered, since more than 2,000 spans and samples came a " \
-    "second, or since they have given way to newer data."
+    "second, since they have given way to newer data, or since a reload changed the extension."
 
 #endif

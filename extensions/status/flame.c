@@ -188,26 +188,10 @@ bool flame_wants_id(struct flame *flame, uint64_t id)
     return false;
 }
 
-/* "name:cpu:unit:..." with a unit of time. */
-static bool is_cpu(const char *type)
-{
-    const char *second = type + strcspn(type, ":");
-    const char *unit = strncmp(second, ":cpu:", 5) == 0 ? second + 5 : "";
-    return pprof_time_unit((struct view){(const uint8_t *)unit, strcspn(unit, ":")});
-}
-
-bool flame_has_other_cpu(const struct flame *flame)
-{
-    bool drawn = is_cpu(flame->type), other = false;
-    for (size_t i = 0; drawn && i < flame->type_count; i++)
-        other |= is_cpu(flame->types[i]) && strcmp(flame->types[i], flame->type) != 0;
-    return other;
-}
-
 /* CPU time is most useful, then any other time; counts of samples are least useful. */
 static int flame_rank(const char *type)
 {
-    if (strstr(type, ":cpu:nanoseconds:"))
+    if (flame_is_cpu_time(type))
         return 3;
     if (strncmp(type, "wall:", 5) == 0)
         return strstr(type, ":nanoseconds:") ? 2 : 1;
@@ -294,17 +278,6 @@ bool flame_takes(struct flame *flame, const char *type)
     return strcmp(type, flame->type) == 0 && flame_takes_profile(flame);
 }
 
-void flame_unit(const struct flame *flame, char *type, char *unit, size_t size)
-{
-    const char *first = strchr(flame->type, ':');
-    const char *second = first ? strchr(first + 1, ':') : NULL;
-    *type = *unit = '\0';
-    if (!second)
-        return;
-    snprintf(type, size, "%.*s", (int)(second - first - 1), first + 1);
-    snprintf(unit, size, "%.*s", (int)strcspn(second + 1, ":"), second + 1);
-}
-
 /* ---- pprof ---- */
 
 struct pprof_adding {
@@ -316,8 +289,10 @@ struct pprof_adding {
     int value;     /* column; -1: none */
     int64_t limit; /* of its values: more is absurd */
     struct pprof_count samples;
-    uint64_t start, end; /* of its window, wall time, ns; 0: not known */
-    bool any;            /* a sample matched the filter */
+    uint64_t start, end;            /* of its window, wall time, ns; 0: not known */
+    bool is_cpu[PPROF_MAX_TYPES];   /* types of CPU time in ns, ... */
+    uint64_t sums[PPROF_MAX_TYPES]; /* ... and their values */
+    bool any;                       /* a sample matched the filter */
 };
 
 static void name_types(struct pprof_adding *adding, const struct flame_source *source,
@@ -337,6 +312,7 @@ static void name_types(struct pprof_adding *adding, const struct flame_source *s
         snprintf(adding->types[i], FLAME_TYPE_SIZE, "%.*s:%.*s:%.*s:%.*s:%.*s", VIEW_ARG(name),
                  VIEW_ARG(type->type), VIEW_ARG(type->unit), VIEW_ARG(pprof->period_type.type),
                  VIEW_ARG(pprof->period_type.unit));
+        adding->is_cpu[i] = flame_is_cpu_time(adding->types[i]);
     }
 }
 
@@ -370,6 +346,14 @@ static uint32_t name_of(struct pprof_adding *adding, uint32_t frame)
     return adding->names[frame];
 }
 
+/* Sums CPU time of every type, so that the largest can be drawn. */
+static void sum_sample(struct pprof_adding *adding, const struct pprof_sample *sample)
+{
+    for (size_t i = 0; i < adding->pprof.type_count; i++)
+        if (adding->is_cpu[i] && sample->values[i] > 0)
+            adding->sums[i] = flame_add_up(adding->sums[i], (uint64_t)sample->values[i]);
+}
+
 static void add_sample(struct pprof_adding *adding, const struct pprof_sample *sample)
 {
     struct flame *flame = adding->flame;
@@ -380,6 +364,7 @@ static void add_sample(struct pprof_adding *adding, const struct pprof_sample *s
         return;
     if (!adding->any)
         choose_column(adding);
+    sum_sample(adding, sample);
     if (adding->value < 0 || sample->values[adding->value] <= 0)
         return;
     size_t count = pprof_stacks_read(&adding->stacks, sample, frames, DEEPEST, &flame->truncated);
@@ -430,6 +415,9 @@ static void add_samples(struct pprof_adding *adding, const struct flame_source *
         if (discards)
             discard(&kept, sample.field.bytes.data);
     }
+    for (size_t i = 0; i < adding->pprof.type_count; i++)
+        if (adding->sums[i])
+            flame_sum_type(adding->flame, adding->types[i], adding->sums[i]);
 }
 
 static uint64_t series_hash(const struct series *series)

@@ -50,6 +50,15 @@ void flame_add_text(struct flame *flame, const struct flame_text *text);
 /* 1 s / sampleRate, which is 100 by default; ns. */
 uint64_t flame_period(const char *query);
 
+/* a + b, at most UINT64_MAX. */
+static inline uint64_t flame_add_up(uint64_t a, uint64_t b)
+{
+    return b < UINT64_MAX - a ? a + b : UINT64_MAX;
+}
+
+/* Adds to the sum of a type of CPU time in ns, whether it is drawn or not. */
+void flame_sum_type(struct flame *flame, const char *type, uint64_t value);
+
 /* Whether the filter accepts samples with this span id; 0: no id. Notes the id. */
 bool flame_wants_id(struct flame *flame, uint64_t id);
 

@@ -110,6 +110,22 @@ static void draw(struct status *self, const struct wanted *wanted, struct flame 
     bytes_release(&plain);
 }
 
+/* Where CPU time came as several types, draws the one that has most, unless one was asked for. */
+static void draw_larger(struct status *self, const struct wanted *wanted, struct flame *flame)
+{
+    char type[FLAME_TYPE_SIZE];
+    struct flame_filter filter = flame->filter;
+    const char *larger = *filter.type || flame->failed ? NULL : flame_larger_cpu(flame);
+    if (!larger)
+        return;
+    snprintf(type, sizeof type, "%s", larger);
+    filter.type = type;
+    flame_release(flame);
+    flame_init(flame, &filter, self->env->budget);
+    draw(self, wanted, flame);
+    flame->filter.type = "";
+}
+
 /* ---- responses ---- */
 
 /* Of the name, for "%.*s". */
@@ -198,6 +214,7 @@ static void flame_draw(struct status *self, struct http_request *request, struct
     struct flame flame;
     flame_init(&flame, &filter, self->env->budget);
     draw(self, wanted, &flame);
+    draw_larger(self, wanted, &flame);
     wanted_say_missing(self, wanted, &flame);
     if (*query->span && !wanted->kept && flame.type_count == 0 && !flame.text) {
         flame_release(&flame);
@@ -224,5 +241,5 @@ void flame_answer(struct status *self, struct http_request *request)
         answer_waiting(self, request, &query);
     else
         flame_draw(self, request, &wanted);
-    free(wanted.ids);
+    wanted_release(&wanted);
 }

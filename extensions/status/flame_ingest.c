@@ -85,6 +85,8 @@ static void add_time(struct recording *recording, const struct jfr_event *event)
     bool wall = event->counts_wall && flame_takes(flame, WALL_TYPE);
     if (cpu && wall) /* wall came second: it was drawn only if it replaced CPU */
         cpu = strcmp(flame->type, CPU_TYPE) == 0;
+    if (event->counts_cpu)
+        flame_sum_type(flame, CPU_TYPE, time);
     if (cpu || wall)
         add_value(recording, event, time < PPROF_TIME_MAX ? time : PPROF_TIME_MAX);
 }

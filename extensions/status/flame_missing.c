@@ -123,6 +123,82 @@ static void say_names(struct status *self, const struct flame_query *query, stru
     status_unlock(self);
 }
 
+/* ---- what came, and was not drawn ---- */
+
+/* A service that came so soon after a reload may have sent profiles before it. */
+#define SENDS_WITHIN (120 * NS_PER_S)
+
+/* Notes what a service's samples add up to, and whether some came to an earlier process. */
+static void note_service(struct status *self, struct wanted *wanted)
+{
+    struct view name = view_of(wanted->query->service);
+    status_lock(self);
+    const struct known *known = &self->known;
+    for (size_t i = 1; i < known->service_count; i++) {
+        const struct known_service *each = known->services[i];
+        if (!names_eq(&known->names, each->name, name))
+            continue;
+        wanted->came.cpu_ns += each->cpu_ns;
+        wanted->came.wall_ns += each->wall_ns;
+        wanted->came.samples += each->samples;
+        wanted->came.wall_samples += each->wall_samples;
+    }
+    for (uint32_t i = 0; i < known->span_count && !wanted->recalled; i++) {
+        const struct known_span *span = known_at(known, i);
+        wanted->recalled = span->recalled && span->dealt && span->under &&
+                           names_eq(&known->names, known->services[span->under]->name, name);
+    }
+    wanted->earliest = service_first(known, name);
+    status_unlock(self);
+}
+
+/* Whether more samples came than the graph has. Kinds are compared that are counted alike. */
+static bool is_short(const struct wanted *wanted, const struct flame *flame)
+{
+    const struct known_sum *came = &wanted->came;
+    char type[FLAME_TYPE_SIZE], unit[FLAME_TYPE_SIZE];
+    flame_unit(flame, type, unit, sizeof type);
+    if (!*flame->type)
+        return !*wanted->query->type && (came->samples || came->wall_samples);
+    if (flame_is_cpu_time(flame->type))
+        return came->cpu_ns > flame->sum;
+    if (strncmp(flame->type, "wall:", 5) == 0 && strcmp(unit, "nanoseconds") == 0)
+        return came->wall_ns > flame->sum;
+    return strcmp(type, "samples") == 0 && !came->wall_samples && came->samples > flame->samples;
+}
+
+/* Whether what was asked for may have had samples before the reload that opened the extension. */
+static bool is_cut(const struct status *self, const struct wanted *wanted)
+{
+    const struct flame_query *query = wanted->query;
+    if (!self->reloaded || query->from_ns > self->reloaded)
+        return false;
+    if (*query->span || *query->trace)
+        return wanted->began && wanted->began < self->reloaded;
+    return wanted->earliest && wanted->earliest < self->reloaded + SENDS_WITHIN;
+}
+
+static void say_not_drawn(struct status *self, struct wanted *wanted, struct flame *flame)
+{
+    const struct flame_query *query = wanted->query;
+    bool whole = !query->from_ns && query->to_ns == UINT64_MAX;
+    if (is_of_service(query))
+        note_service(self, wanted);
+    if (is_cut(self, wanted))
+        flame->text = "A reload changed the status extension, and samples that came before it are "
+                      "missing.";
+    else if (wanted->recalled && whole)
+        flame->text = "Samples came to a process before this one, which has not kept their "
+                      "profiles.";
+    else if (wanted->unknown)
+        flame->text = "Samples may be missing: of some spans it is not known how many came.";
+    else if (whole && is_short(wanted, flame))
+        flame->text = "More samples came than are drawn: their profiles are not kept.";
+    else
+        return;
+    flame->fix = "Look at them in the backend that they were sent to.";
+}
+
 void wanted_say_missing(struct status *self, struct wanted *wanted, struct flame *flame)
 {
     const struct flame_query *query = wanted->query;
@@ -142,13 +218,17 @@ void wanted_say_missing(struct status *self, struct wanted *wanted, struct flame
             "could not be read.";
     if (!flame->text)
         say_given_way(self, wanted, flame);
+    bool several = flame_has_other_cpu(flame);
+    if (!flame->text && !several)
+        say_not_drawn(self, wanted, flame);
     flame->truncated |= flame->text != NULL;
     if (!flame->text && is_of_service(query))
         say_names(self, query, flame);
     /* They are not added up: OTLP profiles may give the same time as samples and as cpu. */
-    if (!flame->text && flame_has_other_cpu(flame)) {
+    if (!flame->text && several) {
         flame->text = "CPU time came in profiles of several types, and one of them is drawn.";
         flame->fix =
             "Choose another of `types` that has :cpu: (the parameter type) to see its part.";
+        flame->truncated |= !*query->type;
     }
 }

@@ -85,6 +85,28 @@ static void want_span(struct wanted *wanted, const struct looked_span *each, uin
     status_unlock(wanted->self);
 }
 
+/* Notes whether it is not known which samples of a kept span came. */
+static void note_unknown(struct wanted *wanted, const struct looked_span *each, uint64_t link)
+{
+    const struct otlp_span *span = &each->span;
+    uint64_t id = span_id_load(span->span_id.data);
+    if (wanted->query->name.given || link_is_inherited(span, link) ||
+        (*wanted->query->span && link && link != id)) /* whose numbers were not collected */
+        return;
+    const struct figures_asked asked = {
+        .id = link ? link : id,
+        .start = span->start_ns,
+        .end = span->end_ns,
+        .service = each->service,
+        .samples = link || otlp_span_is_local_root(span),
+    };
+    status_lock(wanted->self);
+    const struct known *known = &wanted->self->known;
+    const struct known_span *found = known_find_of(known, asked.id, each->service);
+    wanted->unknown |= figures_of(known, &wanted->figures, found, &asked).unknown;
+    status_unlock(wanted->self);
+}
+
 static bool want_visited(void *ctx, const struct looked_span *each)
 {
     struct wanted *wanted = ctx;
@@ -102,6 +124,7 @@ static bool want_visited(void *ctx, const struct looked_span *each)
     if (by_route && link_is_inherited(span, link))
         link = 0;
     want_span(wanted, each, link);
+    note_unknown(wanted, each, link);
     return true;
 }
 
@@ -147,6 +170,44 @@ static uint64_t first_arrival(const struct known *known, const struct known_span
     return arrival || !known_has_samples(span) ? arrival : span->decided;
 }
 
+static void add_came(struct wanted *wanted, const struct known_sum *more)
+{
+    wanted->came.cpu_ns += more->cpu_ns;
+    wanted->came.wall_ns += more->wall_ns;
+    wanted->came.samples += more->samples;
+    wanted->came.wall_samples += more->wall_samples;
+}
+
+/* Adds what is known of the samples of a span that is drawn for the n-th id. */
+static void note_came(struct wanted *wanted, size_t n, const struct known_span *span)
+{
+    const struct known *known = &wanted->self->known;
+    const struct flame_id *id = &wanted->ids[n];
+    struct view under = names_get(&known->names, known->services[span->under]->name);
+    bool any_before = n > 0 && !id[-1].service && id[-1].id == id->id;
+    if (any_before || (id->service && id->service != left_out_service(under)) ||
+        (*wanted->query->span && *wanted->query->service &&
+         !view_eq(under, view_of(wanted->query->service))))
+        return;
+    wanted->recalled |= span->recalled;
+    add_came(wanted,
+             &(struct known_sum){span->cpu_ns, span->wall_ns, span->samples, span->wall_samples});
+}
+
+/* Adds that of ids which are remembered no more, but for those whose service is not asked for. */
+static void note_figures(struct wanted *wanted)
+{
+    uint32_t service = known_figures_service(view_of(wanted->query->service));
+    for (size_t i = 0; i < wanted->figures.count; i++) {
+        const struct known_figures *row = &wanted->figures.rows[i];
+        bool cpu = row->service & FIGURES_TIME_CPU;
+        if (*wanted->query->service && (row->service & ~(uint32_t)FIGURES_TIME_CPU) != service)
+            continue;
+        add_came(wanted, &(struct known_sum){row->cpu_ns, row->wall_ns, cpu ? row->samples : 0,
+                                             cpu ? 0 : row->samples});
+    }
+}
+
 /* Sets the range of arrival times of all samples of these ids; unlimited if one is not known. */
 static void narrow(struct status *self, struct wanted *wanted)
 {
@@ -159,6 +220,7 @@ static void narrow(struct status *self, struct wanted *wanted)
         bool any = false;
         for (; span; span = known_next(known, span)) {
             note_time(&wanted->earliest, first_arrival(known, span));
+            note_came(wanted, i, span);
             if (!span->first_window)
                 continue;
             uint64_t from = window_arrival(known, span->first_window);
@@ -251,6 +313,9 @@ void wanted_find(struct status *self, struct wanted *wanted)
         first = trace->first;
         last = looked_last(trace);
     }
+    if (!query->name.given)
+        figures_collect(self, *query->trace ? span_id_load(query->trace_id + 8) : 0, query->span_id,
+                        &wanted->figures);
     looked_walk(self, first, last, want_visited, wanted);
     if (*query->span) {
         status_lock(self);
@@ -266,4 +331,11 @@ void wanted_find(struct status *self, struct wanted *wanted)
         want_remembered(self, wanted);
     sort(wanted);
     narrow(self, wanted);
+    note_figures(wanted);
+}
+
+void wanted_release(struct wanted *wanted)
+{
+    free(wanted->ids);
+    figures_release(&wanted->figures);
 }

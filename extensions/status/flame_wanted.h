@@ -3,7 +3,9 @@
 #ifndef EXTENSIONS_STATUS_FLAME_WANTED_H
 #define EXTENSIONS_STATUS_FLAME_WANTED_H
 
+#include "extensions/status/figures.h"
 #include "extensions/status/flame.h"
+#include "extensions/status/known_routes.h"
 #include "extensions/status/status.h"
 
 /* How far a request's time may be from its window's arrival as correlation recorded it. */
@@ -32,13 +34,18 @@ struct wanted {
     char service[64], name[64]; /* of such a span, cut; "": none is kept */
     const char *text, *fix;     /* of a profile with their samples that was not kept; NULL: none */
     /* Wall time, ns; 0: not known. */
-    uint64_t earliest; /* when the first profile with such samples came, or earlier */
-    uint64_t began;    /* when the first of the kept spans began by its own clock */
-    bool forgets;      /* there may be more such spans, whose ids are not remembered */
+    uint64_t earliest;      /* when the first profile with such samples came, or earlier */
+    uint64_t began;         /* when the first of the kept spans began by its own clock */
+    bool forgets;           /* there may be more such spans, whose ids are not remembered */
+    bool unknown;           /* of some of them it is not known how many samples came */
+    bool recalled;          /* samples of some of them came to an earlier process */
+    struct known_sum came;  /* what is known of their samples */
+    struct figures figures; /* of a span or trace: what is kept of forgotten ids */
 };
 
-/* Finds the ids of a span, a trace or a route. free(wanted->ids) afterwards. */
+/* Finds the ids of a span, a trace or a route. wanted_release must follow. */
 void wanted_find(struct status *self, struct wanted *wanted);
+void wanted_release(struct wanted *wanted);
 
 /* Under the watch's lock: notes whether a service's profiles between these times were not kept. */
 void wanted_note_left_out(struct status *self, struct wanted *wanted, struct view service,

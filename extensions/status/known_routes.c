@@ -41,6 +41,8 @@ void known_routes_release(struct known *known)
 struct known_stretch known_stretch_of(uint64_t start, uint64_t end, uint64_t arrived)
 {
     struct known_stretch stretch = {.to = end && end < arrived ? end : arrived};
+    if (start && start <= arrived && end > arrived)
+        start = start > end - arrived ? start - (end - arrived) : 1;
     stretch.from = start && start < stretch.to ? start : stretch.to;
     return stretch;
 }

@@ -14,6 +14,9 @@ struct known_stretch {
     uint64_t from, to;
 };
 
+/* When the samples of a profile count, in routes and flame graphs: in its window; one that ends
+ * after its arrival is moved back so as to end then, as its clock is ahead; one that begins later
+ * counts at its arrival. 0: not stated. */
 struct known_stretch known_stretch_of(uint64_t start, uint64_t end, uint64_t arrived);
 
 /* The number of what a service's samples have that name no span which passed. */

@@ -1,5 +1,6 @@
 #include "extensions/status/reason.h"
 
+#include "extensions/status/gaps.h"
 #include "extensions/status/known_find.h"
 #include "extensions/status/trouble.h"
 
@@ -410,10 +411,24 @@ static void tell_late(const struct known *known, const struct known_span *span,
         late, waited);
 }
 
+/* Where spans and profiles alike come so late by their own time, their clock must be behind. */
+#define BEHIND_AT_LEAST (15 * NS_PER_S)
+
 /* A clock that is behind makes all spans of a service old. */
 static void tell_before_start(const struct known_service *service, struct told_reason *told)
 {
     int64_t apart = service->apart_ns;
+    uint64_t late = service->any_end && service->any_came > service->any_end
+                        ? service->any_came - service->any_end
+                        : 0;
+    if (!service->apart_run && service->sent_after >= BEHIND_AT_LEAST && late >= BEHIND_AT_LEAST) {
+        snprintf(told->text_buffer, sizeof told->text_buffer,
+                 "By its own time it started before spanlink did. Spans of its service come %.0f s "
+                 "after their end, and profiles %.0f s after theirs: its clock seems to be behind.",
+                 (double)service->sent_after / 1e9, (double)late / 1e9);
+        told->text = told->text_buffer;
+        told->fix = "Set the clock of its host.";
+    }
     if (!service->apart_run)
         return;
     snprintf(told->text_buffer, sizeof told->text_buffer,
@@ -489,6 +504,25 @@ static void tell_kinds(unsigned kinds, char *out, size_t size)
     snprintf(out, size, BESIDE_KINDS, names);
 }
 
+/* Of a span that no sample names: whether a profile has its time at all. */
+static void tell_gap(const struct known *known, const struct known_span *span,
+                     struct told_reason *told)
+{
+    struct gap gap;
+    switch (gap_find(known, span->service, reason_ended(span), &gap)) {
+    case GAP_COVERED:
+        return;
+    case GAP_UNKNOWN:
+        told->text = "Profiles that came after its end do not name it. It is not known whether one "
+                     "has its time.";
+        return;
+    case GAP_FOUND:
+        gap_tell(&gap, reason_ended(span), told->text_buffer, sizeof told->text_buffer);
+        told->text = told->text_buffer;
+        told->fix = GAP_FIX;
+    }
+}
+
 /* Of a reason that does not say what to do, or that the profiler has stopped. */
 static bool is_vain(const struct watch_reason *reason)
 {
@@ -525,6 +559,16 @@ void reason_of_service(const struct known *known, const struct known_service *se
     }
 }
 
+bool reason_is_unnamed(const struct watch_reason *reason)
+{
+    if (names_kinds(reason) || !is_word(reason, "no_sample"))
+        return false;
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        if (reason == &beside[i][1])
+            return false;
+    return true;
+}
+
 bool reason_of(const struct known *known, const struct known_span *span, struct told_reason *told)
 {
     if (!has_reason(span))
@@ -533,7 +577,13 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
     reason_of_service(known, known->services[span->service], reason, told);
     if (names_kinds(reason))
         tell_kinds(named_by(span), told->text_buffer, sizeof told->text_buffer);
-    if (strcmp(reason->word, REASON_NAMES_DIFFER) == 0)
+    if (reason_is_unnamed(reason))
+        tell_gap(known, span, told);
+    else if (is_word(reason, "shutdown") && span->first_window)
+        told->text =
+            "A reload replaced the correlation processor before it could be judged; samples "
+            "with its id came later.";
+    else if (strcmp(reason->word, REASON_NAMES_DIFFER) == 0)
         tell_names(known, span, told);
     else if (reason == &before_first)
         tell_before_first(known, span, told);

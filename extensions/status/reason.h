@@ -43,6 +43,9 @@ void reason_names_fix(const struct known *known, const struct known_service *ser
 void reason_of_service(const struct known *known, const struct known_service *service,
                        const struct watch_reason *reason, struct told_reason *told);
 
+/* Whether a reason says that no sample names the span, although its profiles have come. */
+bool reason_is_unnamed(const struct watch_reason *reason);
+
 /* The time at which a span ended by its own clock; 0: not known. */
 uint64_t reason_ended(const struct known_span *span);
 

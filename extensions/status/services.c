@@ -1,4 +1,5 @@
 /* GET /api/services: services, and why their spans have no link, over time. */
+#include "extensions/status/gaps.h"
 #include "extensions/status/reason.h"
 #include "extensions/status/status.h"
 #include "extensions/status/trouble.h"
@@ -18,7 +19,7 @@ static size_t first_with_word(const struct known *known, size_t n)
 
 /* A row for each word; the text is that of most of its spans. */
 static void put_reasons(const struct known *known, const struct known_service *service,
-                        struct json *json)
+                        const struct service_gaps *gaps, struct json *json)
 {
     const uint64_t *counts = service->reasons;
     uint64_t sums[KNOWN_REASONS] = {0};
@@ -35,6 +36,12 @@ static void put_reasons(const struct known *known, const struct known_service *s
         if (!sums[i])
             continue;
         reason_of_service(known, service, reason, &told);
+        if (reason_is_unnamed(reason) && gaps_are_most(gaps)) {
+            told.text =
+                "Most of them ended at a time that no profile of the service has: an upload "
+                "was lost, or the profiler sent none while the process was idle.";
+            told.fix = GAP_FIX;
+        }
         json_open(json, NULL, '{');
         json_word(json, "reason", told.word);
         json_number(json, "count", sums[i]);
@@ -111,10 +118,16 @@ static void put_profiles(const struct known_service *service, struct json *json)
 }
 
 static void put_problem(const struct known *known, const struct known_service *service,
-                        struct json *json)
+                        const struct service_gaps *gaps, struct json *json)
 {
     struct told_reason told;
-    if (!trouble_of(known, service, &told)) {
+    bool any = trouble_of(known, service, &told);
+    if (!any && gaps_are_losses(gaps, told.text_buffer, sizeof told.text_buffer)) {
+        told.text = told.text_buffer;
+        told.fix = GAP_FIX;
+        any = true;
+    }
+    if (!any) {
         json_word(json, "problem", NULL);
         return;
     }
@@ -124,7 +137,8 @@ static void put_problem(const struct known *known, const struct known_service *s
     json_close(json, '}');
 }
 
-static void put_service(const struct known *known, size_t number, uint64_t now, struct json *json)
+static void put_service(const struct known *known, size_t number, const struct service_gaps *gaps,
+                        uint64_t now, struct json *json)
 {
     const struct known_service *service = known->services[number];
     json_open(json, NULL, '{');
@@ -140,11 +154,11 @@ static void put_service(const struct known *known, size_t number, uint64_t now, 
     json_number(json, "wall_ns", service->wall_ns);
     json_bool(json, "has_spans", service->has_spans);
     json_bool(json, "has_profiles", service->has_profiles);
-    put_reasons(known, service, json);
+    put_reasons(known, service, gaps, json);
     put_history(known, service, now, json);
     put_unmatched(known, service, json);
     put_profiles(service, json);
-    put_problem(known, service, json);
+    put_problem(known, service, gaps, json);
     json_close(json, '}');
 }
 
@@ -157,11 +171,13 @@ static void write_services(void *ctx, struct json *json)
     status_lock(self);
     known_fold(&self->known);
     const struct known *known = &self->known;
+    struct gaps gaps;
+    gaps_count(known, now, &gaps);
     for (size_t i = 0; i < known->service_count; i++) {
         const struct known_service *service = known->services[i];
         /* 0: those that there is no room for, if any. */
         if (i > 0 || service->has_spans || service->has_profiles)
-            put_service(known, i, now, json);
+            put_service(known, i, &gaps.of[i], now, json);
         status_unlock(self);
         status_lock(self);
     }

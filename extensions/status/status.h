@@ -54,10 +54,11 @@ struct status {
     /* Guarded by the watch's lock. */
     struct known known;
     struct gathered *first, **last;
-    size_t gathered;                 /* bytes */
-    size_t granted;                  /* what may be taken until the thread looks again, ... */
-    size_t allowed;                  /* ... and what is left of it */
-    size_t offered;                  /* bytes that came since it looked last */
+    uint64_t reloaded; /* wall: a reload opened it, and what came before is not known; 0: none */
+    size_t gathered;   /* bytes */
+    size_t granted;    /* what may be taken until the thread looks again, ... */
+    size_t allowed;    /* ... and what is left of it */
+    size_t offered;    /* bytes that came since it looked last */
     uint64_t skipped, skipped_spans; /* requests that were not, and the spans in them; ... */
     uint64_t unseen, unseen_spans;   /* ... of these, those that were not even looked at */
     size_t lookable;                 /* spans of such requests that may be looked at */

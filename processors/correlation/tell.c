@@ -35,8 +35,8 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                        "Its service's profiles come in a format whose span ids cannot be read.",
                        "Send pprof, JFR with the OpenTelemetry extension, or OTLP profiles."},
     [REASON_BEFORE_START] = {"before_start",
-                             "It started before spanlink did, so profiles of its time may have "
-                             "been missed.",
+                             "By its own time it started before spanlink did, so profiles of "
+                             "its time may have been missed.",
                              NULL},
     [REASON_FORGOTTEN] = {"forgotten", "Samples that named it may have been forgotten since.",
                           "Raise index_max_mib or remember of the correlation processor."},

@@ -285,10 +285,19 @@ def test_cpu_time_of_several_types_is_told(tmp_path):
     graph = harness.wait_for(lambda: (
         graph := status.get("/api/flamegraph", trace=ids(1)[0]))["total"] and graph, 10)
     assert graph["text"] is None
+    pprof.sample([5, 50_000_000], span_id=ids(1)[1])
     status.push_raw("shop", pprof.encode(start, 10**9), name="cpu")
     graph = harness.wait_for(lambda: (
         graph := status.get("/api/flamegraph", trace=ids(1)[0]))["text"] and graph, 10)
-    assert "one of them is drawn" in graph["text"] and not graph["truncated"]
+    assert "one of them is drawn" in graph["text"] and graph["truncated"]
+    assert (graph["type"].split(":")[0], graph["total"]) == ("cpu", 60_000_000)    # the larger
+    asked = next(t for t in graph["types"] if t.startswith("process_cpu:cpu:"))
+    graph = status.get("/api/flamegraph", trace=ids(1)[0], type=asked)
+    assert graph["total"] == 10_000_000 and graph["text"] and not graph["truncated"]
+    for kind in FORMATS:
+        answer = status.get("/api/flamegraph", trace=ids(1)[0], format=kind)
+        headers = answer.headers if kind != "json" else {"Spanlink-Truncated": "several types"}
+        assert "several types" in headers["Spanlink-Truncated"], kind
     assert len([t for t in graph["types"] if ":cpu:nanoseconds" in t and "samples" not in t]) == 2
     assert status.stop() == 0, status.tail()
 
@@ -303,4 +312,63 @@ def test_a_root_that_is_sent_elsewhere_is_not_said_to_wait(tmp_path):
     [row] = harness.wait_for(lambda: status.get("/api/traces")["traces"], 30)
     assert (row["root_seen"], row["waiting_spans"]) == (False, 0)
     assert row["why"].startswith("Its local root is not here")
+    assert status.stop() == 0, status.tail()
+
+
+def graphs_of(status, trace, span):
+    return [status.get("/api/flamegraph", **query) for query in (
+        {"span": span}, {"trace": trace}, {"service": "shop"}, {"service": "shop", "name": "GET /"})]
+
+
+def test_graphs_of_samples_that_an_earlier_process_had_say_so(tmp_path):
+    journal, start, (trace, span) = tmp_path / "journal", time.time_ns(), ids(1)
+    status = Status(tmp_path / "first", journal=journal)
+    request, pprof = spans_named("shop", ["GET /"], start)
+    status.push("shop", pprof, start, 10**9)
+    harness.wait_for(lambda: status.get(f"/api/spans/{span}")["samples"] == 1, 10)
+    status.kill()
+    status = Status(tmp_path / "second", journal=journal)
+    status.send(request)
+    assert harness.wait_for(lambda: cost(status, "shop", "GET /"), 30), status.tail()
+    assert status.get(f"/api/spans/{span}")["samples"] == 1
+    for graph in graphs_of(status, trace, span):
+        assert graph["truncated"] and "a process before this one" in graph["text"], graph
+    assert status.stop() == 0, status.tail()
+
+
+def test_samples_from_before_a_reload_of_the_page_are_not_known(tmp_path):
+    status, start, (trace, span) = test_status.Reloaded(tmp_path), time.time_ns(), ids(1)
+    request, pprof = spans_named("shop", ["GET /"], start)
+    status.push("shop", pprof, start, 10**9)
+    harness.wait_for(lambda: status.get(f"/api/spans/{span}")["samples"] == 1, 10)
+    status.reload("keep_mib: 16", "keep_mib: 17")
+    status.send(request)
+    [row] = harness.wait_for(lambda: status.get("/api/traces")["traces"], 30)
+    assert not row["numbers_known"]
+    told = status.get(f"/api/spans/{span}")
+    assert (told["decision"], told["samples"]) == ("linked", None), told
+    for graph in graphs_of(status, trace, span)[:2]:
+        assert graph["truncated"] and "A reload" in graph["text"], graph
+    more = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    more.sample([2, 20_000_000], span_id=span)
+    status.push("shop", more, start + 10**9, 10**9)
+    assert harness.wait_for(lambda: cost(status, "shop", "GET /"), 30), status.tail()
+    assert status.get(f"/api/spans/{span}")["samples"] is None
+    for graph in graphs_of(status, trace, span):
+        assert graph["total"] == 20_000_000 and "A reload" in graph["text"], graph
+    assert status.stop() == 0, status.tail()
+
+
+def test_a_window_that_ends_after_its_arrival_is_where_its_cost_is(tmp_path):
+    """It is moved back, so as to end at its arrival."""
+    status, now = Status(tmp_path), time.time_ns()
+    pprof = uploads.Pprof([("cpu", "nanoseconds")])
+    pprof.sample([120_000_000])
+    status.push("ahead", pprof, now - 20 * 10**9, 120 * 10**9)
+    assert harness.wait_for(lambda: total(status, service="ahead"), 10), status.tail()
+    for since, until, drawn in [(-110, -80, True), (-19, -1, True), (-200, -140, False)]:
+        at = {"from": now + since * 10**9, "to": now + until * 10**9}
+        routes = status.get("/api/cost", service="ahead", **at)["routes"]
+        assert bool(routes and routes[0]["cpu_ns"]) == drawn, (since, routes)
+        assert total(status, service="ahead", **at) == drawn * 120_000_000, since
     assert status.stop() == 0, status.tail()

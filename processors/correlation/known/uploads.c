@@ -310,6 +310,8 @@ struct upload *uploads_of_pprof(const struct batch *batch, const struct series *
     uint64_t half = upload->window.length / 2;
     upload->middle = middle != stated.time ? middle : 0;
     upload->starts = middle > half ? middle - half : middle;
+    if (upload->window.capped && upload->window.start) /* flame graphs agree with routes */
+        upload->starts = upload->window.ahead ? stated.time : upload->window.start;
     upload->has_samples = pprof->sample_count > 0;
     if (reading->kinds & KIND_BIT(upload->window.kind) &&
         !uploads_read_ids(upload, pprof, reading, arena))

@@ -213,7 +213,7 @@ START_TEST(names_are_text_in_every_format)
 }
 END_TEST
 
-static void add_cpu(struct flame *flame, const char *name, const char *unit)
+static void add_values(struct flame *flame, const char *name, const char *unit, int64_t factor)
 {
     const struct series_label list[] = {{VIEW("__name__"), view_of(name)},
                                         {VIEW("service_name"), VIEW("shop")}};
@@ -221,7 +221,7 @@ static void add_cpu(struct flame *flame, const char *name, const char *unit)
     pprof_build_type(build, "samples", "count");
     pprof_build_type(build, "cpu", unit);
     pprof_build_type(build, "wall", "nanoseconds");
-    pprof_build_sample(build, (const int64_t[]){3, 30, 70},
+    pprof_build_sample(build, (const int64_t[]){3 * factor, 30 * factor, 70 * factor},
                        (const char *const[]){"work", "main", NULL});
     struct bytes raw = pprof_build_raw(build);
     struct series *series = series_new(list, 2);
@@ -230,6 +230,16 @@ static void add_cpu(struct flame *flame, const char *name, const char *unit)
     series_unref(series);
     bytes_release(&raw);
     pprof_build_free(build);
+}
+
+static void add_cpu(struct flame *flame, const char *name, const char *unit)
+{
+    add_values(flame, name, unit, 1);
+}
+
+static void add_scaled_cpu(struct flame *flame, const char *name, int64_t factor)
+{
+    add_values(flame, name, "nanoseconds", factor);
 }
 
 START_TEST(cpu_time_of_another_type_is_told)
@@ -255,6 +265,23 @@ START_TEST(cpu_time_of_another_type_is_told)
         ck_assert_msg(flame_has_other_cpu(&flame) == cases[i].other, "case %zu", i);
         flame_release(&flame);
     }
+}
+END_TEST
+
+START_TEST(the_type_of_cpu_time_that_has_most_is_known)
+{
+    const struct flame_filter filter = {.service = "shop", .type = "", .to = UINT64_MAX};
+    struct flame flame;
+    flame_init(&flame, &filter, NULL);
+    add_cpu(&flame, "cpu", "nanoseconds");
+    ck_assert_ptr_null(flame_larger_cpu(&flame));
+    add_cpu(&flame, "process_cpu", "microseconds"); /* not comparable */
+    add_cpu(&flame, "process_cpu", "nanoseconds");
+    ck_assert_ptr_null(flame_larger_cpu(&flame)); /* as much */
+    add_scaled_cpu(&flame, "process_cpu", 3);
+    ck_assert_str_eq(flame_larger_cpu(&flame), "process_cpu:cpu:nanoseconds::");
+    ck_assert_uint_eq(flame.sum, 30);
+    flame_release(&flame);
 }
 END_TEST
 
@@ -350,7 +377,9 @@ START_TEST(a_profile_whose_clock_is_wrong_is_drawn_where_it_counts)
         {-12, 10, -2, 0, false},
         {MINUTE, 10, -20, 1, true}, /* ahead: at its arrival */
         {MINUTE, 10, MINUTE, 2 * MINUTE, false},
-        {-5, 60, -20, -1, true}, /* ends after it arrived */
+        {-5, 60, -20, -1, true}, /* ends after it arrived: moved back */
+        {-5, 60, -50, -40, true},
+        {-5, 60, -80, -70, false},
         {-2 * HOUR, 2 * HOUR, -20, 1, true},
         {-2 * HOUR, 2 * HOUR, -HOUR, -20, false}, /* too long: at its end */
         {-HOUR / 2, 2 * HOUR, -20, 0, false},
@@ -710,8 +739,8 @@ END_TEST
 SUITE_MAIN("status flame", a_span_has_the_samples_that_name_it,
            an_id_may_be_asked_for_in_the_profiles_of_one_service,
            a_service_has_all_and_another_type_where_it_is_asked_for, names_are_text_in_every_format,
-           cpu_time_of_another_type_is_told, absurd_values_add_up,
-           samples_without_a_stack_are_drawn,
+           cpu_time_of_another_type_is_told, the_type_of_cpu_time_that_has_most_is_known,
+           absurd_values_add_up, samples_without_a_stack_are_drawn,
            a_profile_whose_clock_is_wrong_is_drawn_where_it_counts, a_file_says_what_is_missing,
            its_svg_has_a_rectangle_for_each_frame_below_its_caller, its_pprof_has_the_same_totals,
            a_deep_stack_is_cut_at_its_leaf, too_many_nodes_count_for_their_parents,

@@ -1,3 +1,4 @@
+#include "extensions/status/gaps.h"
 #include "extensions/status/known_find.h"
 #include "extensions/status/reason.h"
 #include "extensions/status/trouble.h"
@@ -1074,7 +1075,7 @@ START_TEST(a_window_counts_in_its_own_steps_or_in_none)
         uint64_t stepped;
     } cases[] = {
         {{.arrived = NOW}, value},
-        {{.start = NOW - NS_PER_S, .end = NOW + hour, .arrived = NOW}, value},
+        {{.start = NOW - NS_PER_S, .end = NOW + hour / 12, .arrived = NOW}, value}, /* moved back */
         {{.start = NOW - 2 * hour, .end = NOW, .arrived = NOW}, value / 480 * kept},
         {{.start = NOW - 5 * hour, .end = NOW - 5 * hour + 10 * NS_PER_S, .arrived = NOW}, 0},
         {{.start = NOW - hour, .end = NOW - 2 * hour, .arrived = NOW - hour}, 0},
@@ -1625,6 +1626,153 @@ START_TEST(samples_that_came_here_do_not_count_again_as_those_of_another_process
 }
 END_TEST
 
+static void window_of(struct rig *rig, uint64_t start, uint64_t end)
+{
+    known_window_came(&rig->known, &(struct watch_window){.service = shop(),
+                                                          .kind = "process_cpu",
+                                                          .start = start,
+                                                          .end = end,
+                                                          .arrived = end ? end : start,
+                                                          .times_cpu = true});
+}
+
+static const char *text_of(struct rig *rig, uint64_t id, struct told_reason *told)
+{
+    ck_assert(reason_of(&rig->known, known_find(&rig->known, id), told));
+    return told->text;
+}
+
+START_TEST(a_span_in_a_gap_between_profiles_is_not_told_that_its_profile_came)
+{
+    struct rig rig;
+    struct told_reason told;
+    rig_init(&rig);
+    window_of(&rig, NOW, NOW + 5 * NS_PER_S);
+    window_of(&rig, NOW + 10 * NS_PER_S, NOW + 15 * NS_PER_S);
+    window_of(&rig, NOW + 15 * NS_PER_S + NS_PER_MS, NOW + 20 * NS_PER_S);
+    decide(&rig, 1, false, NOW + 8 * NS_PER_S + NS_PER_S); /* ended a second before */
+    decide(&rig, 2, false, NOW + 12 * NS_PER_S);
+    decide(&rig, 3, false, NOW + 16 * NS_PER_S + NS_PER_MS / 2); /* between two in a row */
+    ck_assert_str_eq(
+        text_of(&rig, 1, &told),
+        "No profile of its time has come: one ends 3.0 s before the span's end, and "
+        "the next begins 2.0 s after it. An upload was lost, or the profiler sent none "
+        "while the process was idle.");
+    ck_assert_str_eq(told.fix, GAP_FIX);
+    ck_assert_str_eq(text_of(&rig, 2, &told), no_sample.text);
+    ck_assert_str_eq(text_of(&rig, 3, &told), no_sample.text);
+    window_of(&rig, NOW + 5 * NS_PER_S, NOW + 10 * NS_PER_S); /* it was late */
+    ck_assert_str_eq(text_of(&rig, 1, &told), no_sample.text);
+    rig_release(&rig);
+}
+END_TEST
+
+START_TEST(where_windows_are_not_known_no_gap_is_told)
+{
+    struct rig rig;
+    struct told_reason told;
+    rig_init(&rig);
+    window_of(&rig, NOW, NOW + 5 * NS_PER_S);
+    window_of(&rig, 0, NOW + 10 * NS_PER_S); /* states no start */
+    window_of(&rig, NOW + 20 * NS_PER_S, NOW + 25 * NS_PER_S);
+    decide(&rig, 1, false, NOW + 9 * NS_PER_S);
+    text_of(&rig, 1, &told);
+    ck_assert_ptr_null(told.fix);
+    ck_assert_ptr_nonnull(strstr(told.text, "It is not known"));
+    for (int i = 0; i < 2 * KNOWN_WINDOWS; i++)
+        window_of(&rig, NOW + 30 * NS_PER_S, NOW + 31 * NS_PER_S);
+    text_of(&rig, 1, &told);
+    ck_assert_ptr_nonnull(strstr(told.text, "It is not known"));
+    rig_release(&rig);
+}
+END_TEST
+
+/* Every other window is missing. busy: of each ten spans, samples name nine; else, as where the
+ * process is idle, there is one. */
+static bool tells_losses(bool busy)
+{
+    struct rig rig;
+    char text[256];
+    rig_init(&rig);
+    uint64_t id = 1, at = NOW;
+    for (int window = 0; window < 40; window++, at += 10 * NS_PER_S) {
+        bool came = window % 2 == 0;
+        if (came)
+            window_of(&rig, at, at + 10 * NS_PER_S);
+        for (uint64_t i = 0; i < (busy ? 10 : 1); i++, id++)
+            decide(&rig, id, came && (i < 9), at + (i + 1) * NS_PER_S + NS_PER_S / 2);
+    }
+    window_of(&rig, at, at + 10 * NS_PER_S);
+    struct gaps gaps;
+    known_fold(&rig.known);
+    gaps_count(&rig.known, at, &gaps);
+    const struct service_gaps *of = &gaps.of[known_service_find(&rig.known, VIEW("shop"))];
+    ck_assert(gaps_are_most(of));
+    ck_assert_uint_eq(of->count, 20);
+    bool lost = gaps_are_losses(of, text, sizeof text);
+    rig_release(&rig);
+    return lost;
+}
+
+START_TEST(gaps_are_a_problem_unless_the_process_may_have_been_idle)
+{
+    ck_assert(tells_losses(true));
+    ck_assert(!tells_losses(false));
+}
+END_TEST
+
+START_TEST(a_clock_that_is_some_seconds_behind_is_named)
+{
+    static const struct watch_reason old = {"before_start", "old", NULL};
+    struct rig rig;
+    struct told_reason told;
+    rig_init(&rig);
+    struct watch_decision decision = {.span_id = 1,
+                                      .service = shop(),
+                                      .action = WATCH_NOT_LINKED,
+                                      .reason = &old,
+                                      .ended = NOW - 25 * NS_PER_S,
+                                      .arrived = NOW,
+                                      .decided = NOW};
+    known_decided(&rig.known, &decision);
+    known_fold(&rig.known);
+    text_of(&rig, 1, &told);
+    ck_assert_ptr_null(told.fix); /* it may have been sent late */
+    known_window_came(&rig.known, &(struct watch_window){.service = shop(),
+                                                         .kind = "process_cpu",
+                                                         .start = NOW - 35 * NS_PER_S,
+                                                         .end = NOW - 25 * NS_PER_S,
+                                                         .arrived = NOW});
+    ck_assert_str_eq(text_of(&rig, 1, &told),
+                     "By its own time it started before spanlink did. Spans of its service come "
+                     "25 s after their end, and profiles 25 s after theirs: its clock seems to be "
+                     "behind.");
+    ck_assert_str_eq(told.fix, "Set the clock of its host.");
+    rig_release(&rig);
+}
+END_TEST
+
+START_TEST(a_span_that_a_reload_let_go_says_so_when_its_samples_come)
+{
+    static const struct watch_reason stop = {"shutdown", "stopped", NULL};
+    struct rig rig;
+    struct told_reason told;
+    rig_init(&rig);
+    const struct watch_decision decision = {.span_id = 1,
+                                            .service = shop(),
+                                            .action = WATCH_NOT_LINKED,
+                                            .reason = &stop,
+                                            .ended = NOW - NS_PER_S,
+                                            .decided = NOW};
+    known_decided(&rig.known, &decision);
+    sampled(&rig, 1, 10, NOW + NS_PER_S);
+    text_of(&rig, 1, &told);
+    ck_assert_str_eq(told.word, "shutdown");
+    ck_assert_ptr_nonnull(strstr(told.text, "samples with its id came later"));
+    rig_release(&rig);
+}
+END_TEST
+
 SUITE_MAIN(
     "status known", samples_are_joined_with_their_span_in_any_order,
     a_profile_id_is_a_link_unless_it_was_decided_otherwise,
@@ -1662,4 +1810,9 @@ SUITE_MAIN(
     a_route_with_wall_time_only_has_no_cpu_time, each_window_says_whether_it_holds_samples,
     a_service_has_the_reason_of_its_spans_that_other_kinds_name,
     samples_of_an_earlier_process_count_when_their_span_passes_here,
-    samples_that_came_here_do_not_count_again_as_those_of_another_process)
+    samples_that_came_here_do_not_count_again_as_those_of_another_process,
+    a_span_in_a_gap_between_profiles_is_not_told_that_its_profile_came,
+    where_windows_are_not_known_no_gap_is_told,
+    gaps_are_a_problem_unless_the_process_may_have_been_idle,
+    a_clock_that_is_some_seconds_behind_is_named,
+    a_span_that_a_reload_let_go_says_so_when_its_samples_come)
