@@ -74,6 +74,7 @@ struct batch *otlp_form(struct batch *batch, struct outcome *why)
         return NULL;
     }
     form->encoding = BATCH_OTLP;
+    form->samples = batch->samples; /* each sample type repeats them */
     batch_set_series(form, NULL);
     batch_set_profile(form, NULL);
     return form;

@@ -9,8 +9,8 @@
 
 /* Returns the batch as OTLP: a reference to itself if it already is, or a new batch with its
  * metadata, receipts and place, its bytes charged to the budget even past the limit. Its items are
- * then OTLP Profiles, one for each sample type. NULL: *why says why (REJECT, or RETRY without
- * memory). */
+ * then OTLP Profiles, one for each sample type; its samples count as those of the pprof. NULL: *why
+ * says why (REJECT, or RETRY without memory). */
 struct batch *otlp_form(struct batch *batch, struct outcome *why);
 
 /* Cuts a pprof by samples into a list of at least two, owned by the caller. Each part has at most

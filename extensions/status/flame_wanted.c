@@ -76,6 +76,9 @@ static void want_span(struct wanted *wanted, const struct looked_span *each, uin
     uint64_t id = span_id_load(each->span.span_id.data);
     status_lock(wanted->self);
     const struct known_span *own = known_find_of(known, id, each->service);
+    if (*wanted->query->span && link_is_inherited(&each->span, link) && own &&
+        known_has_samples(own))
+        link = 0;
     if (link)
         want(wanted, link, profiles_of(known, link, each->service));
     if (link && !known_find(known, link)) /* its samples came after it had begun */
@@ -288,6 +291,32 @@ static void want_remembered(struct status *self, struct wanted *wanted)
     status_unlock(self);
 }
 
+/* Samples of a service that none of the spans with the id has are of none of them, unless that
+ * service is asked for. */
+static void want_remembered_span(struct status *self, struct wanted *wanted)
+{
+    const struct flame_query *query = wanted->query;
+    const struct known *known = &self->known;
+    bool any = false;
+    status_lock(self);
+    const struct known_span *first = known_find(known, query->span_id);
+    for (const struct known_span *span = first; span; span = known_next(known, span))
+        any |= span->decided || span->dealt;
+    for (const struct known_span *span = first; span; span = known_next(known, span)) {
+        struct view service = names_get(&known->names, known->services[span->service]->name);
+        bool asked = *query->service && view_eq(service, view_of(query->service));
+        wanted->seen = true;
+        if (any && !asked && !span->decided && !span->dealt)
+            continue;
+        bool own = known_has_samples(span);
+        if (span->link && !(own && span->inherits))
+            want(wanted, span->link, profiles_of(known, span->link, service));
+        if (own)
+            want(wanted, span->id, profiles_of(known, span->id, service));
+    }
+    status_unlock(self);
+}
+
 /* Each once. */
 static void sort(struct wanted *wanted)
 {
@@ -317,16 +346,8 @@ void wanted_find(struct status *self, struct wanted *wanted)
         figures_collect(self, *query->trace ? span_id_load(query->trace_id + 8) : 0, query->span_id,
                         &wanted->figures);
     looked_walk(self, first, last, want_visited, wanted);
-    if (*query->span) {
-        status_lock(self);
-        const struct known_span *span = known_find(&self->known, query->span_id);
-        for (; span; span = known_next(&self->known, span)) {
-            wanted->seen = true;
-            want(wanted, span->link, 0);
-            want(wanted, known_has_samples(span) ? query->span_id : 0, 0);
-        }
-        status_unlock(self);
-    }
+    if (*query->span)
+        want_remembered_span(self, wanted);
     if ((*query->trace && wanted->seen) || query->name.given)
         want_remembered(self, wanted);
     sort(wanted);

@@ -53,8 +53,9 @@ static void seen_add(struct seen_list *list, const struct otlp_span *span, struc
     uint64_t link = 0;
     if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
         link = 0;
-    if (span->span_id.size != 8 || span->trace_id.size != 16 || link_is_inherited(span, link))
+    if (span->span_id.size != 8 || span->trace_id.size != 16)
         return;
+    bool inherits = link_is_inherited(span, link);
     list->seen[list->count++] = (struct known_seen){
         .id = span_id_load(span->span_id.data),
         .link = link,
@@ -63,7 +64,8 @@ static void seen_add(struct seen_list *list, const struct otlp_span *span, struc
         .service = service,
         .name = span->name,
         .tenant = list->tenant,
-        .child = !link && !otlp_span_is_local_root(span),
+        .child = inherits || (!link && !otlp_span_is_local_root(span)),
+        .inherits = inherits,
         .again = list->again,
         .passed = list->passed,
     };

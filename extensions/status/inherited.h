@@ -9,6 +9,11 @@
     "It has the link of its nearest linked ancestor: the flame graph and the samples are that "    \
     "one's."
 
+/* Of one that samples name, too. */
+#define INHERITED_OWN_TEXT                                                                         \
+    "It left with the link of its nearest linked ancestor, and samples that name the span itself " \
+    "came: the flame graph and the numbers here are of those, the profile id is that one's."
+
 /* Whether the samples that a span's link opens are those of an ancestor. A span's own link may
  * also be its id with the bytes reversed. */
 static inline bool link_is_inherited(const struct otlp_span *span, uint64_t link)

@@ -347,6 +347,16 @@ static void known_recall(struct known *known, struct known_span *span, const str
     span->recalled = true;
 }
 
+/* A span that inherited its link and passed has samples of its own: its route counts it now. */
+static void known_deal_heir(struct known *known, struct known_span *span)
+{
+    if (!span->inherits || span->dealt || !known_has_counted(span))
+        return;
+    const struct known_row row = {.decided = span->decided, .waited_ms = span->waited_ms};
+    span->dealt = true;
+    known_route_passed(known, known_route_for(known, span), true, known_ended(&row));
+}
+
 static void known_add_sample(struct known *known, uint16_t service,
                              const struct watch_window *window, const struct watch_sample *sample,
                              const struct known_stretch *over)
@@ -373,6 +383,7 @@ static void known_add_sample(struct known *known, uint16_t service,
         known->services[service]->no_ids = 0;
         known_confirm(known, span);
     }
+    known_deal_heir(known, span);
     if (window->recalled) {
         known_recall(known, span, &sum, over);
         return;
@@ -423,9 +434,10 @@ void known_sampled(struct known *known, const struct watch_window *window,
 }
 
 /* The service of a span as it passed; of several tenants' with that name, the one that is known to
- * have the span. */
-static uint16_t known_seen_service(const struct known *known, const struct known_span *span,
-                                   const struct known_seen *seen)
+ * have the span. It may be the first that tells of its service, if its samples came under another
+ * name. */
+static uint16_t known_seen_service(struct known *known, const struct known_span *span,
+                                   const struct known_seen *seen, uint64_t now)
 {
     if (span->decided ||
         names_eq(&known->names, known->services[span->service]->name, seen->service))
@@ -435,7 +447,29 @@ static uint16_t known_seen_service(const struct known *known, const struct known
         if (names_eq(&known->names, known->services[i]->name, seen->service) &&
             names_eq(&known->names, known->services[i]->tenant, seen->tenant))
             return (uint16_t)i;
-    return (uint16_t)found;
+    return (uint16_t)(found ? found
+                            : known_service_named(known, seen->service, span->service, now));
+}
+
+/* A span that inherited its link passed, and no sample names it yet: its name is not kept, so the
+ * route that later ones belong to is noted now. */
+static void known_note_heir(struct known *known, struct known_span *span,
+                            const struct known_seen *seen)
+{
+    if (!seen->inherits || span->dealt || !span->decided || known_has_counted(span))
+        return;
+    size_t route = known_route_of(known, span->service, seen->name, false);
+    span->inherits = true;
+    span->route = (uint16_t)route;
+    span->turn = known->routes[route].turn;
+}
+
+/* What is told of it once its request is evicted. */
+static void known_note_passed(struct known_span *span, const struct known_seen *seen)
+{
+    span->passed = true;
+    span->inherits = seen->inherits;
+    span->link = span->decided ? span->link : seen->link;
 }
 
 void known_seen(struct known *known, const struct known_seen *seen, uint64_t now)
@@ -443,21 +477,25 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     known_fold(known);
     struct known_span *own = known_find_in(known, seen->id, seen->service, seen->tenant),
                       *span = own;
-    if (seen->link && seen->link != seen->id)
+    if (seen->link && seen->link != seen->id && !seen->inherits)
         span = known_find_in(known, seen->link, seen->service, seen->tenant);
     if (seen->passed && (!span || !known_owes(span)))
         return;
-    if (!span && seen->link && known_chooses(known, seen->link))
+    if (!span && seen->link && !seen->inherits && known_chooses(known, seen->link))
         span = known_make(known, seen->link);
-    if (own)
+    if (own) {
         own->trace = seen->trace;
+        known_note_heir(known, own, seen);
+    }
     if (!span || (seen->child && !known_has_counted(span)))
         return;
     span->trace = seen->trace;
     bool counted = seen->passed && seen->passed / NS_PER_S <= known->counted_until;
     if (span->dealt || (counted && seen->child))
         return;
-    span->service = known_seen_service(known, span, seen);
+    span->service = known_seen_service(known, span, seen, now);
+    if (span == own)
+        known_note_passed(span, seen);
     bool costs = known_owes(span) || span->recalled;
     size_t route = known_route_of(known, span->service, seen->name, costs);
     struct known_sum recalled = known_recalled(span);

@@ -65,8 +65,9 @@ void known_sampled(struct known *known, const struct watch_window *window,
 struct known_seen {
     uint64_t id, link, trace;
     struct view service, name, tenant; /* tenant: empty: none, or not known */
-    bool child; /* not linked, and no local root: counts only if samples name it */
-    bool again; /* an earlier process had it, too */
+    bool child; /* no local root, and without a link of its own: counts only if samples name it */
+    bool inherits; /* link is an ancestor's: it counts as a child does, under its own id */
+    bool again;    /* an earlier process had it, too */
     uint64_t ended;
     uint64_t passed; /* it passed before, at this wall time: samples may have come since; 0: now */
 };

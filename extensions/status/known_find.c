@@ -136,6 +136,8 @@ void known_take_samples(struct known_span *span, struct known_span *from)
     span->told = own.told;
     span->dealt = own.dealt;
     span->missed = own.missed;
+    span->passed = own.passed;
+    span->inherits = own.inherits;
     span->unproven = own.unproven;
     *from = (struct known_span){
         .id = other.id,
@@ -152,6 +154,8 @@ void known_take_samples(struct known_span *span, struct known_span *from)
         .told = other.told,
         .dealt = other.dealt,
         .missed = other.missed,
+        .passed = other.passed,
+        .inherits = other.inherits,
         .unproven = other.unproven,
     };
 }

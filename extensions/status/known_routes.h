@@ -66,6 +66,10 @@ uint32_t known_name(struct known *known, struct view name);
  * now: wall. 0: no room. */
 size_t known_service_of(struct known *known, const struct watch_service *service, uint64_t now);
 
+/* The number of a service that no decision or profile has named, with the tenant of another. Its
+ * key is that of the first one that does. now: wall. 0: no room. */
+size_t known_service_named(struct known *known, struct view name, size_t like, uint64_t now);
+
 /* known_windows.c: whether another instance has told of the upload before. */
 bool known_is_copy(const struct known_service *service, const struct watch_window *window);
 

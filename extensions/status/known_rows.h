@@ -11,7 +11,7 @@
  * id, as where a client's and a server's span share it; those of one service count as one. */
 struct known_span {
     uint64_t id;
-    uint64_t link;    /* whose samples it opens; 0: none */
+    uint64_t link;    /* whose samples it opens; 0: none, or not known */
     uint64_t trace;   /* last eight bytes of its trace id; 0: not seen */
     uint64_t decided; /* wall; 0: no decision came */
     uint64_t cpu_ns, wall_ns;
@@ -26,10 +26,12 @@ struct known_span {
     uint32_t first_window, last_window; /* serials of those with its samples; 0: none */
     uint32_t next;                      /* in its bucket, number + 1 */
     uint16_t service, under;   /* under: whose samples it has, which may be another's; 0: none */
-    uint16_t route, turn;      /* valid if dealt, while the route's turn is this one */
+    uint16_t route, turn;      /* valid if dealt or inherits, while the route's turn is this one */
     unsigned char action : 2;  /* enum watch_action; WAITING: no decision came */
     bool recalled : 1;         /* some of its samples came to an earlier process */
     bool missed : 1;           /* it passed in a request that was not looked at */
+    bool passed : 1;           /* it passed with this id and `link`, not as what a link opens */
+    bool inherits : 1;         /* it passed, and its link is an ancestor's */
     uint8_t reason;            /* of known->reasons, as decided */
     uint8_t told;              /* the same as reported: see reason.h */
     bool dealt : 1;            /* it passed: its route counted it */

@@ -148,6 +148,40 @@ static size_t known_service_keyed(const struct known *known, uint64_t key)
     return 0;
 }
 
+/* One that a span named as it passed; its key is not known. 0: none. */
+static size_t known_service_keyless(const struct known *known, const struct watch_service *service)
+{
+    for (size_t i = 1; i < known->service_count; i++)
+        if (!known->services[i]->key &&
+            names_eq(&known->names, known->services[i]->name, service->name) &&
+            view_eq(known_tenant(known, i), names_cut(service->tenant)))
+            return i;
+    return 0;
+}
+
+static size_t known_service_add(struct known *known, struct view name, uint64_t now)
+{
+    size_t at = known->service_count < KNOWN_SERVICES ? known_service_make(known)
+                                                      : known_service_replace(known, now);
+    if (!at)
+        return 0;
+    known->services[at]->name = known_name(known, name);
+    known->services[at]->hash =
+        known_figures_service(names_get(&known->names, known->services[at]->name));
+    return at;
+}
+
+size_t known_service_named(struct known *known, struct view name, size_t like, uint64_t now)
+{
+    size_t at = known_service_add(known, name, now);
+    if (!at)
+        return 0;
+    known->services[at]->tenant = known->services[like]->tenant;
+    known->services[at]->uses++;
+    known->services[at]->last = now;
+    return at;
+}
+
 static size_t known_service_put(struct known *known, const struct watch_service *service,
                                 uint64_t now)
 {
@@ -157,14 +191,15 @@ static size_t known_service_put(struct known *known, const struct watch_service 
     at = known_service_keyed(known, service->key);
     if (at)
         return known->service_last = at;
-    at = known->service_count < KNOWN_SERVICES ? known_service_make(known)
-                                               : known_service_replace(known, now);
+    at = known_service_keyless(known, service);
+    if (at) {
+        known->services[at]->key = service->key;
+        return known->service_last = at;
+    }
+    at = known_service_add(known, service->name, now);
     if (!at)
         return 0;
     known->services[at]->key = service->key;
-    known->services[at]->name = known_name(known, service->name);
-    known->services[at]->hash =
-        known_figures_service(names_get(&known->names, known->services[at]->name));
     known->services[at]->tenant = service->tenant.size ? known_name(known, service->tenant) : 0;
     return known->service_last = at;
 }

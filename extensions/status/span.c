@@ -2,6 +2,7 @@
 #include "extensions/status/figures.h"
 #include "extensions/status/inherited.h"
 #include "extensions/status/known_find.h"
+#include "extensions/status/known_routes.h"
 #include "extensions/status/looked.h"
 #include "extensions/status/reason.h"
 #include "extensions/status/trouble.h"
@@ -44,6 +45,7 @@ struct span_told {
     bool times_cpu; /* cpu_ns is a measurement */
     bool recalled;  /* its samples came to an earlier process */
     bool unknown;   /* its samples are not remembered */
+    bool forgetful; /* it may have passed, and given way since */
     uint8_t trace[16];
     char service_text[NAME_CUT + 1], name_text[NAME_CUT + 1];
     struct told_reason reasoned; /* where text and fix may be */
@@ -129,6 +131,12 @@ static void tell_unknown(struct span_told *told, const struct known *known)
                      "sampled away, or is exported elsewhere.";
         told->fix = "Send the spans of this service through this process, before they are sampled.";
     }
+    if (!other && told->first_window && told->forgetful) {
+        told->text = "Samples name this span. It may have passed here and given way to newer data "
+                     "(keep_mib). Else it has not ended, was sampled away, or is exported "
+                     "elsewhere.";
+        told->fix = NULL;
+    }
     if (!other && told->recalled) {
         told->text = "Samples that came to another process before this one name this span: it may "
                      "have passed there. It has not passed here.";
@@ -164,14 +172,27 @@ static void tell_child(struct span_told *told, const struct known *known)
                        "known here.";
 }
 
-/* It is kept, and correlation has decided nothing of it. */
+/* Its request is not kept any more. What its route counted is remembered. */
+static void tell_evicted(struct span_told *told, const struct known *known,
+                         const struct known_span *span)
+{
+    const struct known_route *route = &known->routes[known_route_for(known, span)];
+    told->link = span->link;
+    told->inherited = span->inherits;
+    if (known_route_kind(known, route) != KNOWN_ROUTE_NAMED)
+        return;
+    text_cut(known_route_name(known, route), told->name_text, sizeof told->name_text);
+    told->name = view_of(told->name_text);
+}
+
+/* It passed, and correlation has decided nothing of it. */
 static void tell_passed(struct span_told *told, const struct known *known,
                         const struct known_span *span)
 {
     told->decision = told->link ? "linked" : "as_came";
     if (told->inherited) {
         told->reason = INHERITED_REASON;
-        told->text = INHERITED_TEXT;
+        told->text = span && known_has_samples(span) ? INHERITED_OWN_TEXT : INHERITED_TEXT;
     } else if (!told->link && reason_passed(known, span, &told->reasoned)) {
         told->reason = told->reasoned.word;
         told->text = told->reasoned.text;
@@ -202,7 +223,7 @@ static const char *text_of_link(const struct known *known, const struct span_tol
                                 const struct known_span *span)
 {
     if (told->inherited)
-        return INHERITED_TEXT;
+        return known_has_samples(span) ? INHERITED_OWN_TEXT : INHERITED_TEXT;
     if (!span->unproven || known_has_samples(find_sampled(known, told, span)))
         return "A sample that names it has arrived.";
     return "It is linked as `link` of the correlation processor says, and no sample that names it "
@@ -358,12 +379,21 @@ static const struct known_span *find_told(const struct known *known, const struc
     return span;
 }
 
+/* Whether requests that a sampled span may have come in were evicted, of those until `since`. */
+static bool may_have_given_way(const struct known *known, const struct known_span *span,
+                               uint64_t since)
+{
+    const struct known_window *window = known_window(known, span->first_window);
+    return since && (!window || window->start <= since);
+}
+
 static void tell(struct status *self, struct span_told *told)
 {
     struct watch_waiting waiting;
     bool waits = watch_waits(self->watch, told->id, &waiting);
     looked_walk(self, 0, UINT64_MAX, span_visited, told);
     struct figures figures;
+    uint64_t since = keep_reach(&self->keep).whole_since;
     figures_collect(self, 0, told->link && !told->inherited ? told->link : told->id, &figures);
     waits = waits && !told->has_trace &&
             (!*told->query->service || strcmp(waiting.service, told->query->service) == 0);
@@ -376,12 +406,15 @@ static void tell(struct status *self, struct span_told *told)
         told->last_window = sampled->last_window;
         told->number = span->service;
         told->recalled = sampled->recalled;
+        told->forgetful = may_have_given_way(known, sampled, since);
+        if (!told->has_trace && span->passed)
+            tell_evicted(told, known, span);
     }
     if (waits)
         tell_waiting(told, &waiting);
     else if (span && span->decided)
         tell_decided(told, known, span);
-    else if (told->has_trace)
+    else if (told->has_trace || (span && span->passed))
         tell_passed(told, known, span);
     else
         tell_unknown(told, known);

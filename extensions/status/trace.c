@@ -107,8 +107,8 @@ static const char *decision_word(uint8_t action)
     return words[action];
 }
 
-/* What correlation knows of it. An inherited link opens the samples of an ancestor, which are that
- * one's. */
+/* What correlation knows of it. The samples that an inherited link opens are an ancestor's: it has
+ * only those that name itself. */
 static void put_link_state(struct trace_writing *writing, const struct otlp_span *span,
                            struct view service)
 {
@@ -119,13 +119,10 @@ static void put_link_state(struct trace_writing *writing, const struct otlp_span
     if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
         link = 0;
     status_lock(writing->self);
-    const struct known_span *own = known_find_of(known, id, service), *found = NULL;
-    bool inherited = link_is_inherited(span, link);
-    if (!inherited)
-        found = link ? known_find_of(known, link, service) : own;
-    const struct figures_asked asked = {.id = inherited ? 0
-                                              : link    ? link
-                                                        : id,
+    const struct known_span *own = known_find_of(known, id, service);
+    bool inherited = link_is_inherited(span, link), opens = link && !inherited;
+    const struct known_span *found = opens ? known_find_of(known, link, service) : own;
+    const struct figures_asked asked = {.id = opens ? link : id,
                                         .start = span->start_ns,
                                         .end = span->end_ns,
                                         .service = service,

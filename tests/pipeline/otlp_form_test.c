@@ -89,6 +89,7 @@ START_TEST(a_pprof_becomes_one_profile_a_type_with_its_links)
     ck_assert_ptr_nonnull(form);
     ck_assert_int_eq(form->encoding, BATCH_OTLP);
     ck_assert_uint_eq(form->items, 2);
+    ck_assert_uint_eq(form->samples, 3);
     ck_assert_uint_eq(linked_samples(buffer_view(form->payload), &time), 3);
     ck_assert_uint_eq(time, TIME);
     batch_unref(form);

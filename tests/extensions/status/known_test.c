@@ -99,6 +99,67 @@ static const struct known_route *route(const struct rig *rig, const char *name)
     return NULL;
 }
 
+/* It left with its ancestor's link before its own samples came. */
+START_TEST(samples_of_a_span_with_an_inherited_link_are_of_its_route)
+{
+    struct rig rig;
+    rig_init(&rig);
+    const struct watch_decision decision = {
+        .span_id = 2,
+        .link_id = 1,
+        .service = shop(),
+        .action = WATCH_LINKED,
+        .ended = NOW - NS_PER_S,
+        .decided = NOW,
+    };
+    const struct known_seen seen = {.id = 2,
+                                    .link = 1,
+                                    .trace = 9,
+                                    .service = VIEW("shop"),
+                                    .name = VIEW("render"),
+                                    .child = true,
+                                    .inherits = true};
+    known_decided(&rig.known, &decision);
+    known_seen(&rig.known, &seen, NOW);
+    ck_assert_uint_eq(route(&rig, "render")->spans, 0);
+    sampled(&rig, 2, 30, NOW + 60 * NS_PER_S);
+    known_settle(&rig.known, NOW + 120 * NS_PER_S);
+    ck_assert_uint_eq(route(&rig, "render")->cpu_ns, 30);
+    ck_assert_uint_eq(route(&rig, "render")->metered_ns, 30);
+    ck_assert_uint_eq(route(&rig, "render")->spans, 1);
+    ck_assert_uint_eq(route(&rig, "render")->linked, 1);
+    ck_assert_uint_eq(rig.known.missed, 0);
+    rig_release(&rig);
+}
+END_TEST
+
+/* Nothing has named the shop yet: its profiles come under another name. */
+START_TEST(a_child_may_be_the_first_that_tells_of_its_service)
+{
+    struct rig rig;
+    rig_init(&rig);
+    struct known_seen seen = {
+        .id = 2, .trace = 9, .service = VIEW("shop"), .name = VIEW("work"), .child = true};
+    sampled_in(&rig,
+               (struct watch_window){.service = till(),
+                                     .kind = "process_cpu",
+                                     .start = NOW - NS_PER_S,
+                                     .end = NOW,
+                                     .arrived = NOW,
+                                     .times_cpu = true},
+               (struct watch_sample){.id = 2, .samples = 1, .cpu_ns = 30});
+    known_seen(&rig.known, &seen, NOW);
+    size_t service = route(&rig, "work")->service;
+    ck_assert_uint_ne(service, 0);
+    decide(&rig, 1, true, NOW);
+    ck_assert_uint_eq(known_service_find(&rig.known, VIEW("shop")), service);
+    ck_assert_uint_eq(rig.known.services[service]->key, shop().key);
+    ck_assert_uint_eq(rig.known.services[service]->linked, 1);
+    ck_assert_uint_eq(rig.known.service_count, 3);
+    rig_release(&rig);
+}
+END_TEST
+
 /* Samples may come before their span, with it, and after it. */
 START_TEST(samples_are_joined_with_their_span_in_any_order)
 {
@@ -1344,9 +1405,9 @@ START_TEST(samples_of_two_services_with_one_id_stay_apart)
             else
                 decide_of(&rig, service, 1, true, NOW);
         }
-        const struct known_seen one = {1,     1, 7, VIEW("shop"), VIEW("GET /"), {0}, false,
+        const struct known_seen one = {1,     1, 7, VIEW("shop"), VIEW("GET /"), {0}, false, false,
                                        false, 0, 0};
-        const struct known_seen two = {1,     1, 7, VIEW("till"), VIEW("POST /"), {0}, false,
+        const struct known_seen two = {1,     1, 7, VIEW("till"), VIEW("POST /"), {0}, false, false,
                                        false, 0, 0};
         known_seen(&rig.known, &one, NOW);
         known_seen(&rig.known, &two, NOW);
@@ -1376,7 +1437,7 @@ START_TEST(samples_under_another_name_are_the_spans_unless_it_has_one)
             decide_of(&rig, till(), 1, true, NOW);
             known_seen(&rig.known,
                        &(struct known_seen){
-                           1, 1, 1, VIEW("till"), VIEW("POST /"), {0}, false, false, 0, 0},
+                           1, 1, 1, VIEW("till"), VIEW("POST /"), {0}, false, false, false, 0, 0},
                        NOW);
         }
         known_settle(&rig.known, NOW + 40 * NS_PER_S);
@@ -1775,6 +1836,8 @@ END_TEST
 
 SUITE_MAIN(
     "status known", samples_are_joined_with_their_span_in_any_order,
+    samples_of_a_span_with_an_inherited_link_are_of_its_route,
+    a_child_may_be_the_first_that_tells_of_its_service,
     a_profile_id_is_a_link_unless_it_was_decided_otherwise,
     refused_profiles_are_the_reason_until_one_is_accepted,
     names_differ_where_no_sample_came_under_the_name_of_the_span,
