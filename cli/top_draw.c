@@ -12,7 +12,8 @@ enum {
     BAR_WIDTH = 20,
     SECTION_LEAST = 3,
     SERVICES_LISTED = 5,
-    LONG_WAIT_S = 10
+    LONG_WAIT_S = 10,
+    REFUSED_S = 60 /* a refusal is told for so long */
 };
 
 struct drawing {
@@ -191,6 +192,19 @@ static void put_delivery(struct drawing *drawing, const struct top_value *compon
                     oldest / second);
 }
 
+/* What clients send that is not taken here, of the last minute. */
+static void put_refusals(struct drawing *drawing, const struct top_value *component)
+{
+    const struct top_value *each = top_value_get(component, "refusals")->first;
+    for (; each; each = each->next) {
+        const char *text = top_value_get(each, "text")->text;
+        bool late = (double)time(NULL) - number_of(each, "last_unix_nano") / second < REFUSED_S;
+        if (*text && late && strcmp(top_value_get(each, "cause")->text, "unsupported") == 0)
+            put_problem(drawing, "! %s: %.0f requests refused, the last: %s",
+                        top_value_get(component, "id")->text, number_of(each, "count"), text);
+    }
+}
+
 /* A service's name, with its tenant if it has one. */
 static const char *service_of(const struct top_value *row, char out[LINE_SIZE])
 {
@@ -229,8 +243,10 @@ static void put_problems(struct drawing *drawing)
                     drawing->screen->missed);
     if (*trouble)
         put_problem(drawing, "! %s", trouble);
-    for (; each; each = each->next)
+    for (; each; each = each->next) {
         put_delivery(drawing, each);
+        put_refusals(drawing, each);
+    }
     if (refused->first)
         put_problem(drawing,
                     "! the configuration of %s was refused, the one before it stays in force: %s",
@@ -293,7 +309,8 @@ static const struct top_value *same_component(const struct top_value *look,
     return each;
 }
 
-/* A line of a component: what it counted of an item. */
+/* A line of a component: what it counted of an item. A receiver passes on all that it accepted, and
+ * an exporter takes what it sends: one number says it. */
 static void put_item(struct drawing *drawing, const struct top_value *component, size_t item,
                      const char *begin, const char *length, double refused)
 {
@@ -306,9 +323,15 @@ static void put_item(struct drawing *drawing, const struct top_value *component,
     double time = look ? (now_ns - number_of(look, "uptime_ns")) / second : 1;
     if (time <= 0)
         time = 1;
-    put_line(drawing, false, "%s %-7s %8.0f %8.0f %9s %7.0f %7.0f", begin, items[item].word,
-             (sum_of(component, in, 2, key) - (before ? sum_of(before, in, 2, key) : 0)) / time,
-             (sum_of(component, out, 2, key) - (before ? sum_of(before, out, 2, key) : 0)) / time,
+    char came[32] = "-", left[32] = "-";
+    const char *kind = top_value_get(component, "kind")->text;
+    double ins = sum_of(component, in, 2, key) - (before ? sum_of(before, in, 2, key) : 0);
+    double outs = sum_of(component, out, 2, key) - (before ? sum_of(before, out, 2, key) : 0);
+    if (strcmp(kind, "exporter") != 0)
+        snprintf(came, sizeof came, "%.0f", ins / time);
+    if (strcmp(kind, "receiver") != 0)
+        snprintf(left, sizeof left, "%.0f", outs / time);
+    put_line(drawing, false, "%s %-7s %8s %8s %9s %7.0f %7.0f", begin, items[item].word, came, left,
              length, refused, sum_of(component, lost, 1, key));
 }
 

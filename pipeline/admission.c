@@ -366,6 +366,22 @@ uint64_t admission_last_refusal(const struct admission *admission, enum cause ca
     return admission_get(&admission->last_refusal[cause]);
 }
 
+struct outcome admission_last_outcome(struct admission *admission, enum cause cause)
+{
+    struct outcome found = {.cause = cause};
+    uint64_t wall = 0;
+    pthread_mutex_lock(&admission->lock);
+    for (int i = 0; i < NOTICES; i++) {
+        const struct last *last = &admission->notices[cause][i].last;
+        if (last->wall > wall) {
+            wall = last->wall;
+            found = last->why;
+        }
+    }
+    pthread_mutex_unlock(&admission->lock);
+    return found;
+}
+
 /* ---- human-readable output ---- */
 
 /* Returns whether the parenthesis is open. */

@@ -76,6 +76,8 @@ uint64_t admission_requests(const struct admission *admission, enum admission_tr
                             int signal, enum cause cause);
 /* When a request was last refused for a cause, wall, ns; 0: never. */
 uint64_t admission_last_refusal(const struct admission *admission, enum cause cause);
+/* The sentence of a late refusal for a cause, as in the log; "": there was none. */
+struct outcome admission_last_outcome(struct admission *admission, enum cause cause);
 
 /* Appends " (invalid 1, queue full 2)" for the items of a signal, nothing if none was refused. */
 void admission_explain_items(const struct admission *admission, enum signal signal,

@@ -21,7 +21,13 @@
 #define EVER         1 / 5000
 #define CREDIT_MAX   (int64_t)(10 * NS_PER_MS)
 #define CREDIT_FIRST (8 * NS_PER_MS)
-#define CREDIT_PACK  (int64_t)(3 * NS_PER_MS)
+#define CREDIT_LARGE (int64_t)(CREDIT_FIRST / 2) /* enough to take a large profile */
+#define CREDIT_PACK  CREDIT_LARGE
+
+/* When so little has come for IDLE_AFTER that it is kept completely, a debt is soon forgiven: IDLE
+ * of the elapsed time is credited until there is enough for a large profile. */
+#define IDLE       1 / 25
+#define IDLE_AFTER (2 * NS_PER_S)
 
 /* The spans of requests that are not kept are looked at, for their routes, for LOOK of the elapsed
  * time besides, up to LOOK_MAX after a time without such. */
@@ -93,12 +99,14 @@ static bool has_room(const struct status *self, const struct batch *batch, bool 
            size + self->granted / 8 * part <= self->allowed;
 }
 
-/* A profile larger than the queue is taken by itself, while there is credit to spare for it; what
- * it costs beyond the credit is paid back before anything else is taken. */
+/* A profile larger than the queue, or than all that the credit allows, is taken by itself, while
+ * there is credit to spare for it; what it costs beyond the credit is paid back before anything
+ * else is taken. */
 static bool takes_large(const struct status *self, const struct batch *batch)
 {
-    return batch->signal == SIGNAL_PROFILES && batch->payload->size > GATHER_MAX && self->spare &&
-           batch->payload->size <= self->keep.max;
+    size_t size = batch->payload->size;
+    bool large = size > GATHER_MAX || size > self->granted;
+    return batch->signal == SIGNAL_PROFILES && large && self->spare && size <= self->keep.max;
 }
 
 static void note_left_out(struct status *self, const struct batch *batch)
@@ -264,6 +272,21 @@ static uint64_t cost_of(const struct status *self, size_t bytes)
     return measured ? (bytes >> 10) * (self->spent / (self->worked >> 10)) : bytes * COST_A_BYTE;
 }
 
+/* Credits idleness until now. `low`: what came since the last reckoning is kept completely. */
+static void earn_idle(struct status *self, uint64_t mono, bool low)
+{
+    if (!low)
+        self->busy = mono;
+    uint64_t from = self->busy + IDLE_AFTER;
+    if (from < self->reckoned)
+        from = self->reckoned;
+    if (mono <= from || self->credit >= CREDIT_LARGE)
+        return;
+    self->credit += (int64_t)((mono - from) * IDLE);
+    if (self->credit > CREDIT_LARGE)
+        self->credit = CREDIT_LARGE;
+}
+
 /* Adds the credit earned since it last did, a second ago or more. */
 static void earn(struct status *self)
 {
@@ -274,9 +297,9 @@ static void earn(struct status *self)
     self->look_credit += (int64_t)((mono - self->reckoned) * LOOK);
     if (self->look_credit > LOOK_MAX)
         self->look_credit = LOOK_MAX;
-    self->credit += (int64_t)share;
-    if (cost_of(self, self->offered) <= share + ever)
-        self->credit += (int64_t)ever;
+    bool low = cost_of(self, self->offered) <= share + ever;
+    self->credit += (int64_t)(share + (low ? ever : 0));
+    earn_idle(self, mono, low);
     if (self->credit > CREDIT_MAX)
         self->credit = CREDIT_MAX;
     self->offered = 0;
@@ -393,7 +416,7 @@ void gather_take(struct status *self)
     status_lock(self);
     self->allowed = self->granted = reckon(self);
     self->lookable = reckon_look(self);
-    self->spare = self->credit >= (int64_t)CREDIT_FIRST / 2;
+    self->spare = self->credit >= CREDIT_LARGE;
     self->kept_skipped = self->skipped;
     self->kept_skipped_spans = self->skipped_spans;
     status_unlock(self);
@@ -413,7 +436,10 @@ static void rest(struct status *self, uint64_t until)
 
 static bool wait_for_more(struct status *self, uint64_t until)
 {
+    uint64_t recovers = clock_mono(&clock_system) + IDLE_AFTER;
     status_lock(self);
+    if (!self->spare && recovers < until)
+        until = recovers;
     while (!self->stopping && !self->first && !has_gone(self) &&
            clock_mono(&clock_system) < until) {
         self->asleep = true;
@@ -457,7 +483,7 @@ bool gather_open(struct status *self)
     self->allowed = self->granted = CREDIT_FIRST / COST_A_BYTE;
     self->spare = true;
     self->process_cpu = cpu_of(CLOCK_PROCESS_CPUTIME_ID);
-    self->reckoned = clock_mono(&clock_system);
+    self->reckoned = self->busy = clock_mono(&clock_system);
     self->watcher = (struct watcher){
         .ctx = self,
         .passed = gather_passed,

@@ -61,12 +61,14 @@ const char *left_out_text(const struct left_out *left)
     return left->why == LEFT_OUT_LARGE
                ? "A profile was too large to keep: a profile may have the size of keep_mib, and a "
                  "quarter of that when compressed. It was forwarded."
-               : "Profiles were not kept, because more arrived than the extension's share of CPU "
-                 "time allows. They were forwarded.";
+               : "Profiles were not kept: within seconds, more data arrived than the extension's "
+                 "share of CPU time allows. They were forwarded.";
 }
 
 const char *left_out_fix(const struct left_out *left)
 {
-    return left->why == LEFT_OUT_LARGE ? "Raise keep_mib of the status extension."
-                                       : "Look at them in the backend that they were sent to.";
+    return left->why == LEFT_OUT_LARGE
+               ? "Raise keep_mib of the status extension."
+               : "Look at them where the exporters sent them, a backend or a "
+                 "file; after a few idle seconds, profiles are kept again.";
 }

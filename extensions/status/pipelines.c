@@ -173,8 +173,18 @@ static uint64_t last_of(const struct runtime_row *row, struct view label, bool r
     return requests ? runtime_row_last_refusal(row, cause) : runtime_row_last_drop(row, cause);
 }
 
-/* [{cause, item, count, last_unix_nano}] of a metric whose points are requests, or items of the
- * counter. */
+/* The sentence of the last refusal. */
+static void put_last_text(const struct runtime_row *row, struct view label, struct json *json)
+{
+    enum cause cause = cause_of(label);
+    struct outcome last = {0};
+    if (cause != CAUSE_COUNT)
+        last = runtime_row_last_outcome(row, cause);
+    json_word(json, "text", *last.text ? last.text : NULL);
+}
+
+/* [{cause, item, count, last_unix_nano}, of requests text, too] of a metric whose points are
+ * requests, or items of the counter. */
 static void put_causes(const struct figures *figures, const struct runtime_row *row,
                        const char *key, const struct counter *metric, bool requests,
                        struct json *json)
@@ -203,6 +213,8 @@ static void put_causes(const struct figures *figures, const struct runtime_row *
         json_word(json, "item", sums[i].item ? sums[i].item : "requests");
         json_double(json, "count", sums[i].count);
         json_time_or_null(json, "last_unix_nano", last_of(row, sums[i].cause, requests));
+        if (requests)
+            put_last_text(row, sums[i].cause, json);
         json_close(json, '}');
     }
     json_close(json, ']');

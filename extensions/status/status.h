@@ -63,7 +63,7 @@ struct status {
     uint64_t unseen, unseen_spans;   /* ... of these, those that were not even looked at */
     size_t lookable;                 /* spans of such requests that may be looked at */
     struct left_outs left_outs;
-    bool spare;  /* there is credit for a profile larger than that */
+    bool spare;  /* there is credit for a profile larger than that, or than granted */
     bool asleep; /* the thread waits to be woken */
     bool stopping;
     pthread_cond_t wake;
@@ -79,6 +79,7 @@ struct status {
     int64_t credit;         /* CPU time that may be spent, ns; negative after a large profile */
     uint64_t process_cpu;   /* of the process when that was last reckoned; ... */
     uint64_t reckoned;      /* ... mono */
+    uint64_t busy;          /* the last time when more had come than is kept completely, mono */
 
     struct keep keep;
     struct answer_spare small_answers;

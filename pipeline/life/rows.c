@@ -71,6 +71,12 @@ uint64_t runtime_row_last_refusal(const struct runtime_row *row, enum cause caus
     return admission ? admission_last_refusal(admission, cause) : 0;
 }
 
+struct outcome runtime_row_last_outcome(const struct runtime_row *row, enum cause cause)
+{
+    struct admission *admission = row->instance ? row->instance->meter->admission : NULL;
+    return admission ? admission_last_outcome(admission, cause) : (struct outcome){.cause = cause};
+}
+
 uint64_t runtime_row_last_drop(const struct runtime_row *row, enum cause cause)
 {
     return row->instance ? meter_last_drop(row->instance->meter, cause) : 0;

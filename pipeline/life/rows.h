@@ -13,6 +13,9 @@ bool runtime_row_pressure(const struct runtime_row *row, struct admission_pressu
 uint64_t runtime_row_last_refusal(const struct runtime_row *row, enum cause cause);
 uint64_t runtime_row_last_drop(const struct runtime_row *row, enum cause cause);
 
+/* The sentence of a late refusal for a cause, as in the log; "": there is none. */
+struct outcome runtime_row_last_outcome(const struct runtime_row *row, enum cause cause);
+
 /* Appends sentences about exporters that a reload removed: what still waits in them, and what they
  * dropped in the last ten minutes; "; " between them, and before them if there is text already.
  * Any thread. */

@@ -291,3 +291,69 @@ test("traces that are not kept are told where none matches, too", async () => {
   await close(page);
   await spanlink.remove();
 });
+
+describe("a profiler that sends to the receiver of OTLP", () => {
+  let spanlink;
+  before(async () => {
+    spanlink = await Spanlink.start(HASTY);
+    await sendRoots(spanlink, "shop", ["GET /"]);
+    await until(async () => (await spanlink.api("/api/services")).services[0]?.reasons.some(
+      ({ reason }) => reason === "not_profiled"), "the decision");
+    await fetch(`${spanlink.otlp}/push.v1.PusherService/Push`, { method: "POST", body: "profile" });
+  });
+  after(() => spanlink.remove());
+
+  test("is told where to send in Why and Pipeline", async () => {
+    const hint = /point Pyroscope clients at the receiver pyroscope, usually port 4040/;
+    const page = await open(browser, `${spanlink.url}/#/why`);
+    await page.getByRole("listitem").filter({ hasText: /^otlp refused 1 request: unsupported/ })
+      .filter({ hasText: hint }).waitFor();
+    const card = page.getByRole("article").filter({ has: page.getByRole("heading",
+      { name: "shop", exact: true }) });
+    await card.getByText(hint).waitFor();
+    assert.equal(await card.getByText("Why no profile came is not known").count(), 0);
+    await page.goto(`${spanlink.url}/#/pipeline`);
+    await page.getByText("refused 1 request, the last:").filter({ hasText: hint }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await close(page);
+  });
+
+  test("is told so by top", async () => {
+    const out = await spanlink.top();
+    assert.match(out, /^! otlp: 1 requests? refused, the last: .* usually port 4040$/m);
+    assert.match(out, /^otlp +receiver +spans +1 +- /m);
+    assert.match(out, /^file +exporter +spans +- +1 /m);
+  });
+});
+
+test("a traceparent without flags is explained, and an empty field asks for an id", async () => {
+  const spanlink = await Spanlink.start(HASTY);
+  const [root] = await sendRoots(spanlink, "shop", ["GET /"]);
+  await until(async () => (await spanlink.api(`/api/spans/${root.spanId}`)).reason, "the decision");
+  const page = await open(browser, `${spanlink.url}/#/why`);
+  await page.getByRole("button", { name: "Explain" }).click();
+  await page.getByRole("heading", { name: "Enter a span id" }).waitFor();
+  await page.getByLabel("Span id or traceparent").fill(`00-${root.traceId}-${root.spanId}`);
+  await page.getByRole("heading", { name: /^It (has no flame graph|was forwarded unchanged)$/ }).waitFor();
+  await close(page);
+  await spanlink.remove();
+});
+
+test("a search for a service and a name shows traces that begin there first", async () => {
+  const spanlink = await Spanlink.start(HASTY);
+  const end = now();
+  const [wanted] = await sendRoots(spanlink, "shop", ["GET /fail"]);
+  const root = span({ trace: id(32), name: "GET /rfail", start: end, end: end + 50n * MS });
+  await sendSpans(spanlink, "shop", [root]);
+  await sendSpans(spanlink, "pricing", [span({ trace: root.traceId, parent: root.spanId,
+    name: "GET /fail", start: end + MS, end: end + 2n * MS })]);
+  await until(async () => (await spanlink.api("/api/traces?name=GET%20/fail")).traces.length === 2
+    && (await spanlink.api("/api/services")).services.length === 2, "the traces");
+  const page = await open(browser, `${spanlink.url}/#/traces?q=shop%20GET%20/fail`);
+  await page.getByText("traces that begin in what you search are first").waitFor();
+  const links = page.getByRole("table", { name: "Traces" }).locator("a.stretched");
+  assert.deepEqual(await links.evaluateAll((nodes) => nodes.map((node) => node.getAttribute("href"))),
+    [wanted.traceId, root.traceId].map((trace) => `#/trace/${trace}`));
+  await close(page);
+  await spanlink.remove();
+});

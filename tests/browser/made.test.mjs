@@ -870,7 +870,8 @@ describe("a restart", () => {
     await page.getByRole("heading", { name: "Traces" }).waitFor({ state: "attached" });
     await spanlink.end();
     await page.getByRole("link", { name: "Cost", exact: true }).click();
-    await page.getByText("This view could not be loaded").waitFor();
+    await page.getByText("This view is not here yet").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Reload the page" }).count(), 0);
     await spanlink.run();
     await page.getByRole("heading", { name: "Cost by route" }).waitFor();
     await close(page);

@@ -83,3 +83,31 @@ def test_spans_in_requests_that_are_skipped_are_not_outside_of_spans(tmp_path):
     else:
         assert text is None
     assert status.stop() == 0, status.tail()
+
+
+def test_a_large_profile_is_kept_soon_after_a_burst(tmp_path):
+    """A burst of traces and of large profiles costs more than the share of CPU time: then a profile
+    of many stacks is kept once a few seconds were quiet."""
+    status, large = Status(tmp_path), uploads.Pprof([("cpu", "nanoseconds")])
+    for i in range(50_000):
+        large.sample([10_000_000], stack=(f"leaf{i}", f"step{i % 500}", "main"))
+
+    def push(service):
+        status.push(service, large, time.time_ns() - 2 * 10**9, 2 * 10**9)
+
+    def kept(service):
+        return status.get(f"/api/flamegraph?service={service}")["profiles"] > 0
+    push("first")
+    spans = span_ids(16_000)
+    for at in range(0, len(spans), 500):
+        send(status, "shop", spans[at:at + 500], ("a", "b"), padding=4000)
+    push("burst")
+    pushed = [0.0]
+
+    def comes():
+        if time.monotonic() > pushed[0] + 12:
+            pushed[0] = time.monotonic()
+            push("after")
+        return kept("after")
+    assert harness.wait_for(comes, 50)
+    assert status.stop() == 0, status.tail()

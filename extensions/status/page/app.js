@@ -2,7 +2,7 @@
 import { connection, get, noteUptime, poll } from "./api.js";
 import { announce, fill, h } from "./dom.js";
 import { duration, plural, problems } from "./format.js";
-import { anchor, button, failure, para } from "./parts.js";
+import { anchor, button, failure, notice, para } from "./parts.js";
 import { current, link, note } from "./route.js";
 
 const MODULES = { traces: "./traces.js", trace: "./trace.js", flame: "./flame.js", why: "./why.js",
@@ -61,9 +61,10 @@ async function show() {
 		if (shown !== mine) return;
 		const again = (shown = { ...mine, view: null, id: NaN });
 		setTimeout(() => shown === again && show(), 2000);
-		fill(main, failure("This view could not be loaded", /import/i.test(problem.message)
-			? { message: `spanlink does not respond on ${location.host}.` } : problem,
-			button("Reload the page", () => location.reload())));
+		fill(main, /import/i.test(problem.message)
+			? notice("", "This view is not here yet", para("It is shown when spanlink is back."))
+			: failure("This view could not be loaded", problem,
+				button("Reload the page", () => location.reload())));
 	}
 }
 
@@ -89,8 +90,8 @@ function watch() {
 		: "status unknown"));
 	connection.addEventListener("down", () => {
 		set("down", "no response");
-		fill(banner, para(`spanlink does not respond on ${location.host}. The page shows its last `,
-			"state, and continues when spanlink is back."));
+		fill(banner, para(`spanlink does not respond on ${location.host}. The page shows what it has, `,
+			"and continues when spanlink is back."));
 		ask();
 	});
 	connection.addEventListener("up", () => fill(banner));

@@ -73,7 +73,7 @@ export function waits({ spans, until_unix_nano: until } = {}, more = "") {
 
 /** The span id in an id or a traceparent; null: there is none. */
 export function spanIdOf(text) {
-	const parent = /(?:^|[^0-9a-f])[0-9a-f]{2}-[0-9a-f]{32}-([0-9a-f]{16})-[0-9a-f]{2}/i.exec(text);
+	const parent = /(?:^|[^0-9a-f])[0-9a-f]{2}-[0-9a-f]{32}-([0-9a-f]{16})(?![0-9a-f])/i.exec(text);
 	const alone = parent ?? /^\s*(?:0x)?([0-9a-f]{16})\s*$/i.exec(text);
 	return alone ? alone[1].toLowerCase() : null;
 }
@@ -147,7 +147,11 @@ export function problems({ components, trouble, refused_reload: refused }) {
 		const slow = to?.slow_ns > 0 && `a request took ${duration(to.slow_ns)}`;
 		return slow || wait ? [{ id, text: `is slow: ${[slow, wait].filter(Boolean).join(", ")}` }] : [];
 	};
-	return [...trouble ? [{ bad: true, text: trouble }] : [], ...components.flatMap(of),
+	/* Of clients that send what is not taken here, and go on. */
+	const misled = ({ id, refusals }) => refusals.filter(({ cause, text, last_unix_nano: last }) => text
+		&& cause === "unsupported" && Date.now() - millis(last) < 60e3).map(({ count: n, text }) => (
+		{ id, text: `refused ${plural(n, "request")}, the last: ${text}` }));
+	return [...trouble ? [{ bad: true, text: trouble }] : [], ...components.flatMap(of), ...components.flatMap(misled),
 		...refused ? [{ text: `The configuration of ${at(refused.at_unix_nano).slice(0, 8)} was refused: ` +
 			refused.error }] : []];
 }

@@ -26,7 +26,7 @@ function queries(params, services) {
 	/* of a trace id, or a word */
 	let prefix = null;
 	for (const part of (params.q ?? "").trim().split(/\s+/).filter(Boolean)) {
-		const id = /^(?:00-)?([0-9a-f]{32})(?:-[0-9a-f]{16}-[0-9a-f]{2})?$/i.exec(part);
+		const id = /^(?:00-)?([0-9a-f]{32})(?:-[0-9a-f]{16}(?:-[0-9a-f]{2})?)?$/i.exec(part);
 		if (id) base.trace_id = id[1].toLowerCase();
 		else if (spanIdOf(part)) base.span_id = spanIdOf(part);
 		else if (/^[0-9a-f]{8,31}$/i.test(part)) {
@@ -63,6 +63,13 @@ function joined(answers, sort) {
 	return answers.length === 1 ? all : all.sort((a, b) => (sort === "cpu"
 		? b.cpu_ns - a.cpu_ns || cost(b) - cost(a)
 		: sort === "duration" ? b.duration_ns - a.duration_ns : between(a.start_unix_nano, b.start_unix_nano)));
+}
+
+/* Of a search in several words, the traces that begin in what it names come first. */
+function ranked(rows, search) {
+	const text = search.trim().replace(/\s+/g, " ").toLowerCase();
+	const isWhole = ({ service, name }) => plain(`${service} ${name}`).toLowerCase().includes(text);
+	return [...rows.filter(isWhole), ...rows.filter((row) => !isWhole(row))];
 }
 
 const age = (start) => (start === "0" ? "start missing" : ago(start));
@@ -206,7 +213,9 @@ export class View {
 		const answers = await Promise.all(asked.map(
 			(query) => get("/api/traces", { ...query, limit: PAGE }, this.signal)));
 		if (generation !== this.generation) return;
-		const rows = joined(answers, this.params.sort);
+		const all = joined(answers, this.params.sort);
+		this.ranked = asked.length > 1 && /\S\s+\S/.test(this.params.q);
+		const rows = this.ranked ? ranked(all, this.params.q) : all;
 		const by = asked.findIndex((each) => each.trace_id || each.span_id);
 		Object.assign(this, { kept: answers[0].kept, keep: answers[0].keep, byId: by >= 0,
 			waiting: answers[Math.max(by, 0)].waiting });
@@ -278,6 +287,7 @@ export class View {
 			`${count(this.rows.length)}${this.next ? "+" : ""} shown, ${count(this.kept)} kept`,
 			since && `traces before ${at(since).slice(0, 8)} are evicted or incomplete, raise keep_mib ` +
 				"of the status extension to keep more",
+			this.ranked && "traces that begin in what you search are first, then those that pass it",
 			later, this.gaps.textContent,
 		].filter(Boolean).join("; ");
 		this.list.set(this.rows);

@@ -69,7 +69,8 @@ export class View {
 			const trace = traceIdOf(this.input.value);
 			fill(this.answer, trace ? notice("error", "This is a trace id", para(
 				anchor(link("trace", {}, trace), "Open the trace"),
-				", and choose one of its spans.")) : notice("error", "This is not a span id",
+				", and choose one of its spans.")) : notice("error",
+				this.input.value.trim() ? "This is not a span id" : "Enter a span id",
 				para("A span id has 16 hex digits. It is the third part of a traceparent.")));
 			return;
 		}
@@ -132,10 +133,12 @@ export class View {
 		const [{ services }, pipelines] = await Promise.all(["/api/services",
 			"/api/pipelines"].map((path) => get(path, {}, this.signal)));
 		const { components, hold } = pipelines;
+		this.hint = components.flatMap(({ id, refusals }) => refusals.filter(({ text }) =>
+			/Pyroscope clients/.test(text)).map(({ text }) => `${id} refused profiles: ${text}.`))[0];
 		const trouble = h("div", troubles(problems(pipelines)), losses(components));
 		if (trouble.textContent !== this.trouble.textContent) fill(this.trouble, trouble);
 		const waiting = services.length === 0 && hold?.spans > 0 ? waits(hold) : "";
-		const text = JSON.stringify([services, waiting, services.some((each) => each.history.length)
+		const text = JSON.stringify([services, waiting, this.hint, services.some((each) => each.history.length)
 			&& Math.floor(Date.now() / 30e3)]);
 		if (text === this.text || this.services.contains(document.activeElement)) return;
 		this.text = text;
@@ -152,9 +155,9 @@ export class View {
 			h("h3", swatch(service.service), named(service.service, "no service")),
 			para(`${count(service.linked)} of ${count(all)} decided spans linked`,
 				all > 0 && ` (${percent(service.linked / all)})`,
-				`, ${count(service.spans)} seen, ${cpuTime(service, " CPU")}`),
+				`, ${count(service.spans)} seen, not counting spans that did not wait, ${cpuTime(service, " CPU")}`),
 			unmatched.length > 0 && mismatch(service, unmatched[0], services),
-			profiles(service, services).map((each) => para(each)), chart, reasons(service));
+			profiles(service, services, this.hint).map((each) => para(each)), chart, reasons(service));
 		if ((service.history ?? []).length > 0) history(chart, service, this.scope.signal);
 		return card;
 	}
@@ -167,7 +170,7 @@ const list = (heading, lines) => lines.length > 0
 const losses = (components) => [
 	list("Requests were refused", components.filter(({ kind }) => kind === "receiver").flatMap(
 		({ id, refusals }) => refusals.map((each) =>
-			`${id} refused ${plural(each.count, "request")}: ${word(each.cause)}`))),
+			`${id} refused ${plural(each.count, "request")}: ${word(each.cause)}${each.text ? `, the last: ${each.text}` : ""}`))),
 	list("Profiles were lost", components.filter(({ kind }) => kind === "exporter").flatMap(
 		({ id, counters }) => {
 			const lost = Math.max(...["send_failed", "dropped"].map(
@@ -178,7 +181,7 @@ const losses = (components) => [
 
 /* When the profiles of a service come, and whether their times are plausible. */
 function profiles({ service, profiles: of, has_spans, reasons: why,
-	profile_services_unmatched: { length: unmatched } }, services) {
+	profile_services_unmatched: { length: unmatched } }, services, hint) {
 	const spansOf = services.filter((each) => each.profile_services_unmatched.includes(service));
 	const late = of.last_end_unix_nano ? between(of.last_end_unix_nano, of.last_unix_nano) : 0;
 	const far = of.out_of_reach_ns;
@@ -189,8 +192,8 @@ function profiles({ service, profiles: of, has_spans, reasons: why,
 		+ `${duration(Math.abs(far))} ${far < 0 ? "before" : "after"} the span: Grafana asks for 30 s `
 		+ "around it and finds nothing. Set the clock.",
 	has_spans && !of.last_unix_nano && !unmatched && why.some((each) => each.reason === "not_profiled")
-		&& "Why no profile came is not known: there is no profiler, it cannot reach this process, its "
-		+ "profiles were refused, or its name is that of no span."].filter(Boolean);
+		&& (hint ?? "Why no profile came is not known: there is no profiler, it cannot reach this process, its "
+		+ "profiles were refused, or its name is that of no span.")].filter(Boolean);
 }
 
 function mismatch({ service, unmatched_fix: fix, profiles: own }, name, services) {

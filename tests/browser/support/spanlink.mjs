@@ -120,6 +120,16 @@ service:
     return body;
   }
 
+  /** What `spanlink top --once` prints. */
+  async top() {
+    const child = spawn(BINARY, ["top", "--once", "--endpoint", this.url],
+      { stdio: ["ignore", "pipe", "inherit"] });
+    let out = "";
+    child.stdout.on("data", (text) => (out += text));
+    await once(child, "close");
+    return out;
+  }
+
   /** Plays a recording of tests/recorded as it happened. */
   async play(name) {
     const folder = path.join(ROOT, "tests/recorded");
