@@ -444,7 +444,8 @@ static void send_records(struct attempt *attempt)
 {
     struct record *window[WINDOW];
     while (has_more(attempt)) {
-        producer_send(attempt->self->producer, window, window_of(attempt, window));
+        producer_send(attempt->self->producer, window, window_of(attempt, window),
+                      attempt->progress);
         note_window(attempt);
     }
 }
@@ -498,7 +499,7 @@ static void send_windows(struct attempt *attempts, struct joint_send *sends, siz
         if (!sends[i].finished)
             total += window_of(&attempts[i], windows + total);
     if (total > 0)
-        producer_send(self->producer, windows, total);
+        producer_send(self->producer, windows, total, sends->progress);
     for (size_t i = 0; windows && i < count; i++) {
         if (sends[i].finished)
             continue;
