@@ -62,6 +62,12 @@ void progress_keep(struct progress *progress)
         receipt_keep(receipt, progress->key, &progress->mark);
 }
 
+void progress_stalls(const struct progress *progress, const struct outcome *why)
+{
+    if (progress->stalls)
+        progress->stalls(progress->stall_ctx, progress->batch, why);
+}
+
 bool progress_is_crowded(const struct progress *progress)
 {
     return progress->crowded && progress->crowded(progress->ctx);

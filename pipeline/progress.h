@@ -36,6 +36,8 @@ struct progress {
     const char *exporter;
     bool (*crowded)(void *ctx);
     void *ctx;
+    void (*stalls)(void *stall_ctx, const struct batch *batch, const struct outcome *why);
+    void *stall_ctx;
     uint64_t key; /* of batch and exporter; 0: not known yet */
     bool recalled;
 };
@@ -57,6 +59,10 @@ void progress_recall(struct progress *progress);
 /* Keeps the mark; an exporter calls it after moving the mark, before it sends the next part. Blocks
  * until the journal, if there is one, has written it. */
 void progress_keep(struct progress *progress);
+
+/* Counts the attempt as failed although it goes on, because the backend has not answered for long:
+ * for an exporter whose attempts have no time limit. To be repeated while that lasts. */
+void progress_stalls(const struct progress *progress, const struct outcome *why);
 
 /* Whether other batches wait for this one's worker. */
 bool progress_is_crowded(const struct progress *progress);

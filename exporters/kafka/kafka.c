@@ -283,7 +283,8 @@ static void send_records(struct attempt *attempt)
 {
     struct record *window[WINDOW];
     while (attempt_has_more(attempt)) {
-        producer_send(attempt->self->producer, window, attempt_window(attempt, window));
+        producer_send(attempt->self->producer, window, attempt_window(attempt, window),
+                      attempt->progress);
         attempt_note_window(attempt);
     }
 }
@@ -312,7 +313,7 @@ static void send_windows(struct attempt *attempts, struct joint_send *sends, siz
         if (!sends[i].finished)
             total += attempt_window(&attempts[i], windows + total);
     if (total > 0)
-        producer_send(self->producer, windows, total);
+        producer_send(self->producer, windows, total, sends->progress);
     for (size_t i = 0; windows && i < count; i++) {
         if (sends[i].finished)
             continue;

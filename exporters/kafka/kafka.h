@@ -63,7 +63,8 @@ struct kafka_exporter {
     struct kafka_topic_match match; /* of probes */
 
     _Atomic uint64_t records, bytes, record_parts, records_refused;
-    _Atomic uint64_t under_way; /* records that sends wait for */
+    _Atomic uint64_t acknowledged; /* when a broker last acknowledged a record, mono */
+    _Atomic uint64_t under_way;    /* records that sends wait for */
 };
 
 /* The settings of a signal with their defaults. */

@@ -13,17 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 enum {
     POLL_MS = 500,
     MISSING_MS = 2000, /* how long a topic may be missing until records of it fail */
     VALUES = 8,
+    ASK_MS = 500,
     LINGER_MS = 900000, /* the most that librdkafka takes */
     STICKY_MS = 10,     /* at least: records that are sent together have one partition */
     DAY_MS = 24 * 3600 * 1000
 };
 
 #define ATTEMPT_TIMEOUT_NS (30 * NS_PER_S)
+
+/* How long no record is acknowledged until the attempt counts as failed, and again. */
+#define STALL_NS (5 * NS_PER_S)
 
 /* How long an outdated client may still deliver what it has. */
 #define OUTDATED_NS (5 * NS_PER_S)
@@ -77,6 +82,8 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
     (void)client;
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
         const struct record *record = message->_private;
+        atomic_store_explicit(&self->producer->self->acknowledged, clock_mono(&clock_system),
+                              memory_order_relaxed);
         kafka_peer_works(opaque);
         partition_counts_note(&self->producer->counts, record->batch->signal);
     }
@@ -371,7 +378,46 @@ void producer_resize(struct producer *producer)
     pthread_rwlock_unlock(&producer->lock);
 }
 
-static bool fly(struct producer *producer, struct record *const *records, size_t count)
+/* An attempt may have no end: says that it fails meanwhile, and why. */
+static void stall(struct producer *producer, const struct progress *progress, uint64_t ns)
+{
+    const struct rd_kafka_metadata *metadata;
+    struct kafka_peer *peer = &producer->self->peer;
+    char trouble[KAFKA_TROUBLE_SIZE];
+    rd_kafka_resp_err_t code = rdkafka.metadata(producer->client, 0, NULL, &metadata, ASK_MS);
+    if (!code)
+        rdkafka.metadata_destroy(metadata);
+    else if (code == RD_KAFKA_RESP_ERR__TRANSPORT)
+        kafka_peer_no_broker(peer);
+    enum cause cause = kafka_peer_why(peer, trouble, sizeof trouble);
+    struct outcome why =
+        *trouble ? outcome_of(VERDICT_RETRY, cause, "%s", trouble)
+                 : outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE,
+                              "no broker has acknowledged a record for %.0f s", (double)ns / 1e9);
+    progress_stalls(progress, &why);
+}
+
+/* Waits until all records have landed. */
+static void await(struct producer *producer, struct flight *flight, const struct progress *progress)
+{
+    uint64_t since = clock_mono(&clock_system), told = since;
+    for (;;) {
+        uint64_t until = clock_mono(&clock_system) + NS_PER_S;
+        struct timespec at = {(time_t)(until / NS_PER_S), (long)(until % NS_PER_S)};
+        if (sem_clockwait(&flight->landed, CLOCK_MONOTONIC, &at) == 0)
+            return;
+        uint64_t now = clock_mono(&clock_system);
+        uint64_t last = atomic_load(&producer->self->acknowledged);
+        last = last > since ? last : since;
+        if (!producer->client || now < last + STALL_NS || now < told + STALL_NS)
+            continue;
+        told = now;
+        stall(producer, progress, now - last);
+    }
+}
+
+static bool fly(struct producer *producer, struct record *const *records, size_t count,
+                const struct progress *progress)
 {
     struct flight flight = {.self = producer->self, .waiting = count};
     char text[8];
@@ -385,8 +431,8 @@ static bool fly(struct producer *producer, struct record *const *records, size_t
     if (producer->client &&
         accumulator_add(&producer->accumulator, records, count, clock_mono(&clock_system)))
         wake(producer->client);
-    while (count > 0 && sem_wait(&flight.landed) != 0)
-        continue; /* interrupted */
+    if (count > 0)
+        await(producer, &flight, progress);
     sem_destroy(&flight.landed);
     return producer->client &&
            rdkafka.fatal_error(producer->client, text, sizeof text) == RD_KAFKA_RESP_ERR_NO_ERROR;
@@ -405,12 +451,13 @@ static void ask_again(struct producer *producer, struct record *const *records, 
         kafka_topic_refresh(producer->client);
 }
 
-void producer_send(struct producer *producer, struct record *const *records, size_t count)
+void producer_send(struct producer *producer, struct record *const *records, size_t count,
+                   const struct progress *progress)
 {
     if (atomic_load(&producer->outdated))
         replace_client(producer);
     pthread_rwlock_rdlock(&producer->lock);
-    bool usable = fly(producer, records, count);
+    bool usable = fly(producer, records, count, progress);
     if (usable)
         ask_again(producer, records, count);
     pthread_rwlock_unlock(&producer->lock);

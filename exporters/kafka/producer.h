@@ -8,8 +8,10 @@
 struct producer *producer_new(struct kafka_exporter *self, char *error, size_t error_size);
 void producer_free(struct producer *producer); /* may be NULL */
 
-/* Sends records and waits until each has its result. Any thread. */
-void producer_send(struct producer *producer, struct record *const *records, size_t count);
+/* Sends records and waits until each has its result. While no broker acknowledges any record for
+ * seconds, it says so by progress_stalls. Any thread. */
+void producer_send(struct producer *producer, struct record *const *records, size_t count,
+                   const struct progress *progress);
 
 /* Waits for all sends, then replaces the client by one with the instance's batch_bytes. Any
  * thread. */

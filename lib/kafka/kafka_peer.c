@@ -9,10 +9,15 @@
 #include <string.h>
 
 #define UNREACHABLE_EVERY_NS (60 * NS_PER_S)
+/* How long connections end without a word until that is said: longer than a broker's restart. */
+#define SILENT_NS (3 * NS_PER_S)
 
 /* What an idempotent producer without any right to write is told. */
 #define KAFKA_MAY_NOT_WRITE                                                                        \
     "this user may write to no topic: it needs the operation Write on those of the exporter"
+
+/* What a port without TLS does to a handshake. */
+#define KAFKA_NO_TLS "it ended the handshake, so this port may not use TLS"
 
 void kafka_peer_init(struct kafka_peer *peer, const char *id, void *owner)
 {
@@ -90,7 +95,10 @@ enum cause kafka_complaint(rd_kafka_resp_err_t code, const char *reason, char *o
         return CAUSE_NONE; /* each was reported by itself */
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
     case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
-        if (text_has(text, "nsupported"))
+        if (text_has(text, "current SASL state"))
+            snprintf(out, size, "%s%.*s does not use SASL on this port, but auth.sasl is set",
+                     before, VIEW_ARG(broker));
+        else if (text_has(text, "nsupported"))
             snprintf(out, size, "%s%.*s does not support auth.sasl.mechanism: %.*s", before,
                      VIEW_ARG(broker), VIEW_ARG(after_failed(text)));
         else
@@ -102,13 +110,21 @@ enum cause kafka_complaint(rd_kafka_resp_err_t code, const char *reason, char *o
         return CAUSE_FORBIDDEN;
     case RD_KAFKA_RESP_ERR__SSL:
         text = before_advice(text);
+        if (text_has(text, "unexpected eof") || text_has(text, "wrong version number"))
+            text = view_of(KAFKA_NO_TLS);
         snprintf(out, size, "TLS to %s%.*s failed: %.*s", before, VIEW_ARG(broker),
                  VIEW_ARG(after_failed(text)));
         return CAUSE_TLS;
     case RD_KAFKA_RESP_ERR__RESOLVE:
     case RD_KAFKA_RESP_ERR__TRANSPORT:
     case RD_KAFKA_RESP_ERR__TIMED_OUT:
-        if (text_has(text, "Disconnected") && text_has(text, "verify"))
+        if (text_has(text, "PLAINTEXT broker listener")) {
+            snprintf(out, size, "TLS to %s%.*s failed: " KAFKA_NO_TLS, before, VIEW_ARG(broker));
+            return CAUSE_TLS;
+        }
+        if (text_has(text, "Broken pipe") ||
+            (text_has(text, "Disconnected") &&
+             (text_has(text, "verify") || text_has(text, "security.protocol"))))
             snprintf(out, size, "%s%.*s closed the connection: it may expect TLS or SASL", before,
                      VIEW_ARG(broker));
         else if (text_has(text, "Disconnected"))
@@ -162,6 +178,57 @@ static void explain_scram(char *text, size_t size)
                  rdkafka.version_str());
 }
 
+/* OpenSSL's X509_V_ERR_*, which librdkafka gives. */
+static const char *certificate_fault(int error)
+{
+    switch (error) {
+    case 2:
+    case 18:
+    case 19:
+    case 20:
+    case 21:
+        return "its certificate is of a CA that is not in tls.ca_file, or without one not in the "
+               "system's";
+    case 9:
+        return "its certificate is not valid yet";
+    case 10:
+        return "its certificate has expired";
+    case 62:
+    case 64:
+        return "its certificate does not name the host of this address";
+    default:
+        return NULL;
+    }
+}
+
+/* NOLINTNEXTLINE(readability-function-size): librdkafka sets the parameters */
+int kafka_peer_verify(rd_kafka_t *client, const char *broker, int32_t id, int *error, int depth,
+                      const char *der, size_t size, char *text, size_t text_size, void *opaque)
+{
+    struct kafka_peer *peer = opaque;
+    (void)client, (void)broker, (void)id, (void)depth, (void)der, (void)size;
+    if (*error == 0)
+        return 1;
+    pthread_mutex_lock(&peer->mutex);
+    peer->certificate = *error;
+    pthread_mutex_unlock(&peer->mutex);
+    snprintf(text, text_size, "certificate error %d", *error);
+    return 0;
+}
+
+/* Puts why the certificate was refused in place of librdkafka's words. */
+static void explain_certificate(struct kafka_peer *peer, char *text, size_t size)
+{
+    static const char failed[] = " failed: ";
+    char *after = strstr(text, failed);
+    pthread_mutex_lock(&peer->mutex);
+    const char *fault = certificate_fault(peer->certificate);
+    pthread_mutex_unlock(&peer->mutex);
+    if (after && fault && strstr(text, "certificate"))
+        snprintf(after + sizeof failed - 1, size - (size_t)(after + sizeof failed - 1 - text), "%s",
+                 fault);
+}
+
 void kafka_peer_error(rd_kafka_t *client, int code, const char *reason, void *opaque)
 {
     struct kafka_peer *peer = opaque;
@@ -174,6 +241,8 @@ void kafka_peer_error(rd_kafka_t *client, int code, const char *reason, void *op
     enum cause cause = kafka_complaint(error, reason, text, sizeof text);
     if (cause == CAUSE_AUTH && peer->scram && strstr(text, " refuses "))
         explain_scram(text, sizeof text);
+    if (cause == CAUSE_TLS)
+        explain_certificate(peer, text, sizeof text);
     if (cause == CAUSE_NONE)
         return;
     atomic_fetch_add_explicit(&peer->errors, 1, memory_order_relaxed);
@@ -194,7 +263,7 @@ void kafka_peer_log(const rd_kafka_t *client, int level, const char *facility, c
     struct kafka_peer *peer = client ? rdkafka.opaque(client) : NULL;
     const char *id = peer ? peer->id : "kafka";
     bool by_code = strcmp(facility, "FAIL") == 0 || strcmp(facility, "ERROR") == 0 ||
-                   strcmp(facility, "FATAL") == 0;
+                   strcmp(facility, "FATAL") == 0 || strstr(text, "verification callback failed");
     if (level <= SYSLOG_ERROR && !by_code)
         log_warn("%s: librdkafka: %s", id, text);
     else
@@ -205,6 +274,7 @@ void kafka_peer_works(struct kafka_peer *peer)
 {
     pthread_mutex_lock(&peer->mutex);
     bool told = false;
+    peer->silent_since = 0;
     if (*peer->trouble) {
         for (int i = 0; i < CAUSE_COUNT; i++)
             told |= peer->told_ns[i] != 0;
@@ -214,6 +284,29 @@ void kafka_peer_works(struct kafka_peer *peer)
     pthread_mutex_unlock(&peer->mutex);
     if (told)
         log_info("%s: the brokers can be reached again", peer->id);
+}
+
+void kafka_peer_no_broker(struct kafka_peer *peer)
+{
+    uint64_t now = clock_mono(&clock_system);
+    pthread_mutex_lock(&peer->mutex);
+    if (!peer->silent_since)
+        peer->silent_since = now;
+    bool closes = !*peer->trouble && now >= peer->silent_since + SILENT_NS;
+    pthread_mutex_unlock(&peer->mutex);
+    if (!closes)
+        return;
+    atomic_fetch_add_explicit(&peer->errors, 1, memory_order_relaxed);
+    peer_trouble(peer, CAUSE_UNAVAILABLE, KAFKA_CLOSES);
+}
+
+enum cause kafka_peer_why(struct kafka_peer *peer, char *out, size_t size)
+{
+    pthread_mutex_lock(&peer->mutex);
+    snprintf(out, size, "%s", peer->trouble);
+    enum cause cause = *peer->trouble ? peer->cause : CAUSE_NONE;
+    pthread_mutex_unlock(&peer->mutex);
+    return cause;
 }
 
 enum cause kafka_peer_trouble(struct kafka_peer *peer, char *out, size_t size)

@@ -26,10 +26,15 @@ struct kafka_peer {
     _Atomic uint64_t errors; /* reported by brokers, and failed connections */
 
     pthread_mutex_t mutex;            /* guards the rest */
+    uint64_t silent_since;            /* kafka_peer_no_broker; mono; 0: a broker answered since */
+    int certificate;                  /* X509_V_ERR_* of the last certificate refused; 0: none */
     char trouble[KAFKA_TROUBLE_SIZE]; /* the last error since the last success; "": none */
     enum cause cause;                 /* of it */
     uint64_t told_ns[CAUSE_COUNT];    /* when an error of a cause was last logged, mono; 0: never */
 };
+
+/* What is said of a broker that closes connections and gives no reason. */
+#define KAFKA_CLOSES "the broker closes the connection: it may expect TLS or SASL"
 
 void kafka_peer_init(struct kafka_peer *peer, const char *id, void *owner);
 void kafka_peer_release(struct kafka_peer *peer);
@@ -46,6 +51,19 @@ void kafka_peer_silence(struct kafka_peer *peer);
  * polls the client. */
 void kafka_peer_log(const rd_kafka_t *client, int level, const char *facility, const char *text);
 void kafka_peer_error(rd_kafka_t *client, int code, const char *reason, void *opaque);
+
+/* rd_kafka_conf_set_ssl_cert_verify_cb's: keeps why a broker's certificate is refused. A broker's
+ * thread calls it. */
+int kafka_peer_verify(rd_kafka_t *client, const char *broker, int32_t id, int *error, int depth,
+                      const char *der, size_t size, char *text, size_t text_size, void *opaque);
+
+/* Notes that librdkafka has no connection to a broker that answers (RD_KAFKA_RESP_ERR__TRANSPORT to
+ * a request for metadata). If that lasts for seconds and nothing was reported, brokers close the
+ * connections without a word: that is then the trouble, and is logged. Any thread. */
+void kafka_peer_no_broker(struct kafka_peer *peer);
+
+/* Like kafka_peer_trouble, for a caller that does not log it. */
+enum cause kafka_peer_why(struct kafka_peer *peer, char *out, size_t size);
 
 /* Clears earlier errors: a broker answered as it should. Any thread, cheap. */
 void kafka_peer_works(struct kafka_peer *peer);

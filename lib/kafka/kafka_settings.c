@@ -179,6 +179,8 @@ static void set_tls(const struct tls_client_settings *tls, struct kafka_peer *pe
             kafka_conf_set(conf, names[part], material->paths[part], error, error_size);
     if (!*material->paths[TLS_CA] && tls_system_ca())
         kafka_conf_set(conf, names[TLS_CA], tls_system_ca(), error, error_size);
+    if (!tls->insecure_skip_verify)
+        rdkafka.conf_set_ssl_cert_verify_cb(conf, kafka_peer_verify);
     kafka_conf_set(conf, "enable.ssl.certificate.verification",
                    tls->insecure_skip_verify ? "false" : "true", error, error_size);
     kafka_conf_set(conf, "ssl.endpoint.identification.algorithm",

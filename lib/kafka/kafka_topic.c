@@ -28,7 +28,7 @@ static const struct rd_kafka_metadata *list_topics(rd_kafka_t *client, struct ka
         cause = kafka_peer_trouble(peer, text, size);
     } while (cause != CAUSE_AUTH && cause != CAUSE_TLS && clock_mono(&clock_system) < until);
     if (!*text && code == RD_KAFKA_RESP_ERR__TRANSPORT)
-        snprintf(text, size, "the broker closes the connection: it may expect TLS or SASL");
+        snprintf(text, size, KAFKA_CLOSES);
     else if (!*text)
         snprintf(text, size, "no broker answers: %s", rdkafka.err2str(code));
     return NULL;

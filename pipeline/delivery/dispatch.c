@@ -322,6 +322,13 @@ static bool same_mark(const struct progress_mark *a, const struct progress_mark 
     return a->items == b->items && a->samples == b->samples && a->beyond == b->beyond;
 }
 
+static void note_stall(void *ctx, const struct batch *batch, const struct outcome *why)
+{
+    struct dispatcher *dispatcher = ctx;
+    meter_add(dispatcher->meter, METER_RETRIES, batch->signal, 1);
+    loss_log_refused(&dispatcher->losses, why);
+}
+
 static void begin_try(struct dispatcher *dispatcher, struct queue_element *element)
 {
     struct progress *progress = &element->progress;
@@ -329,6 +336,8 @@ static void begin_try(struct dispatcher *dispatcher, struct queue_element *eleme
     progress->exporter = dispatcher->losses.id;
     progress->crowded = dispatcher->crowded;
     progress->ctx = dispatcher->ctx;
+    progress->stalls = note_stall;
+    progress->stall_ctx = dispatcher;
     progress->yielded = false;
 }
 

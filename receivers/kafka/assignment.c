@@ -195,6 +195,7 @@ static void assigned(struct kafka_group *group, rd_kafka_topic_partition_list_t 
         env_info(group->self->env, "assigned %zu lanes of the group %s", group->reader_count,
                  group->self->group_id);
         group->look_at_counts = true;
+        group->commit_at = 0; /* from then on a topic that is made again is noticed */
     }
     free(starts);
     rdkafka.topic_partition_list_destroy(list);

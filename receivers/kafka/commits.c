@@ -1,6 +1,6 @@
 /* Commits, outages and end offsets (receivers/kafka/group.h). */
 #include "lib/base/log.h"
-#include "receivers/kafka/group.h"
+#include "receivers/kafka/restart.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,10 @@ enum { TIME_STEP_MS = 30000, ASK_MS = 1000 };
 
 #define SILENCE_NS          (10 * NS_PER_S)
 #define STANDSTILL_LEAST_NS (2 * NS_PER_S)
+
+/* Whether the brokers forget what is committed for a topic that is deleted is asked at each commit
+ * of its partitions, and for all of them at least this often. */
+#define LOOK_NS (10 * NS_PER_S)
 
 static void feed_collect(struct feed *feed, bool all, rd_kafka_topic_partition_list_t *list)
 {
@@ -50,12 +54,30 @@ void group_commit(struct kafka_group *group, bool all, bool wait)
     all |= atomic_exchange(&group->commit_all, false);
     for (size_t i = 0; i < group->reader_count; i++)
         reader_collect(group->readers[i], all, list);
+    /* Not at a stop, when librdkafka no longer answers. */
+    uint64_t now = clock_mono(&clock_system);
+    bool whole = now >= group->look_at;
+    if (!atomic_load(&group->stopping))
+        group_find_restarts(group, list, whole);
+    group->look_at = whole ? now + LOOK_NS : group->look_at;
     if (list->cnt) {
         rd_kafka_resp_err_t code = rdkafka.commit(group->client, list, !wait);
         if (wait || code)
             group_committed(group->client, code, list, &group->peer);
     }
     rdkafka.topic_partition_list_destroy(list);
+}
+
+/* Unless it is of an earlier reader of the lane, or of the log before a restart. */
+static void note_acknowledged(const struct kafka_group *group, const rd_kafka_topic_partition_t *at)
+{
+    struct feed *feed = group_feed(group, at);
+    if (!feed)
+        return;
+    pthread_mutex_lock(&feed->reader->lock);
+    if (feed->committed == at->offset)
+        feed->acknowledged = at->offset;
+    pthread_mutex_unlock(&feed->reader->lock);
 }
 
 void group_committed(rd_kafka_t *client, rd_kafka_resp_err_t code,
@@ -65,6 +87,9 @@ void group_committed(rd_kafka_t *client, rd_kafka_resp_err_t code,
     (void)client;
     for (int i = 0; list && !code && i < list->cnt; i++)
         code = list->elems[i].err;
+    for (int i = 0; list && i < list->cnt; i++)
+        if (!code && !list->elems[i].err)
+            note_acknowledged(group, &list->elems[i]);
     if (!code) {
         atomic_fetch_add(&group->self->commits, 1);
         kafka_peer_works(&group->peer);
@@ -111,10 +136,30 @@ void group_note_running(struct kafka_group *group, unsigned most_ms)
     group->answered_wall += excused;
 }
 
+/* Notes a topic that does not exist any more, and asks who leads the partitions of the others. */
+static void look_for_absent(struct kafka_group *group)
+{
+    const struct rd_kafka_metadata *metadata;
+    const char *absent = NULL;
+    if (rdkafka.metadata(group->client, 0, NULL, &metadata, ASK_MS))
+        return;
+    for (int t = 0; t < metadata->topic_cnt; t++)
+        for (size_t i = 0; i < group->topic_count; i++)
+            if (metadata->topics[t].err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART &&
+                strcmp(metadata->topics[t].topic, group->topics[i].name) == 0)
+                absent = group->topics[i].name;
+    rdkafka.metadata_destroy(metadata);
+    if (absent && !group->absent)
+        env_warn(group->self->env, "the topic %s does not exist any more", absent);
+    pthread_mutex_lock(&group->lock);
+    group->absent = absent;
+    pthread_mutex_unlock(&group->lock);
+}
+
 static void log_silence(struct kafka_group *group)
 {
     uint64_t silence = group_silence(group);
-    if (group->silence_logged || silence < SILENCE_NS)
+    if (group->silence_logged || group->absent || silence < SILENCE_NS)
         return;
     group->silence_logged = true;
     env_warn(group->self->env, "the brokers have not answered for %.0f s; asking again",
@@ -129,14 +174,19 @@ void group_note_answer(struct kafka_group *group)
     atomic_store(&group->answered, clock_mono(&clock_system));
     group->answered_wall = wall;
     group->silence_logged = false;
+    pthread_mutex_lock(&group->lock);
+    group->absent = NULL;
+    pthread_mutex_unlock(&group->lock);
     if (!grace)
         return;
     if (wall >= atomic_load(&self->outage_until)) /* else the clocks are stopped already */
         atomic_store(&self->outage_from, from);
     atomic_store(&self->outage_until, wall + grace);
+    bool joined = group->phase == GROUP_JOINING; /* the brokers may have answered meanwhile */
     env_info(self->env,
-             "no answer from the brokers for %.0f s; decisions wait %.0f s for records that "
+             "%s %.0f s; decisions wait %.0f s for records that "
              "producers kept meanwhile",
+             joined ? "joining the group took" : "no answer from the brokers for",
              (double)away / 1e9, (double)grace / 1e9);
 }
 
@@ -144,14 +194,11 @@ void group_note_answer(struct kafka_group *group)
 
 static void set_end(struct kafka_group *group, const rd_kafka_topic_partition_t *at, uint64_t asked)
 {
-    for (size_t i = 0; i < group->reader_count; i++)
-        for (size_t f = 0; f < group->readers[i]->feed_count; f++) {
-            struct feed *feed = &group->readers[i]->feeds[f];
-            if (group->readers[i]->number != at->partition || strcmp(feed->topic, at->topic) != 0)
-                continue;
-            atomic_store(&feed->end, at->offset);
-            atomic_store(&feed->end_asked, asked);
-        }
+    struct feed *feed = group_feed(group, at);
+    if (!feed)
+        return;
+    atomic_store(&feed->end, at->offset);
+    atomic_store(&feed->end_asked, asked);
 }
 
 void group_ask_ends(struct kafka_group *group)
@@ -173,8 +220,8 @@ void group_ask_ends(struct kafka_group *group)
     if (answered || idle) /* before the ends are set */
         group_note_answer(group);
     else if (list->cnt) {
+        look_for_absent(group);
         log_silence(group);
-        kafka_topic_refresh(group->client);
     }
     for (int i = 0; i < list->cnt; i++)
         if (!list->elems[i].err && list->elems[i].offset >= 0)

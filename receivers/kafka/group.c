@@ -3,6 +3,7 @@
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
 #include "receivers/kafka/expired.h"
+#include "receivers/kafka/restart.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +102,7 @@ static void group_serve(struct kafka_group *group)
         group_look_for_expired(group, now);
         group_look_at_counts(group);
         group_rewind(group);
+        group_restart_feeds(group);
     }
     if (now >= group->commit_at) {
         group->commit_at = now + group->self->autocommit.interval;
@@ -108,12 +110,26 @@ static void group_serve(struct kafka_group *group)
     }
 }
 
-/* Logged once, and shown by health checks until partitions are assigned. */
-static void group_is_forbidden(struct kafka_group *group)
+/* Why the group cannot be joined; false: for another reason. */
+static bool refusal_of(const struct kafka_receiver *self, rd_kafka_resp_err_t code, char *text,
+                       size_t size)
 {
-    char text[sizeof group->trouble];
-    snprintf(text, sizeof text, "this user may not read group %s: it needs the operation Read",
-             group->self->group_id);
+    if (code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
+        snprintf(text, size, "this user may not read group %s: it needs the operation Read",
+                 self->group_id);
+    else if (code == RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL)
+        snprintf(text, size,
+                 "the group %s has members whose group_rebalance_strategies lack range, such as "
+                 "Collectors: set another group_id, or stop them",
+                 self->group_id);
+    else
+        return false;
+    return true;
+}
+
+/* Logged once, and shown by health checks until partitions are assigned. */
+static void group_is_refused(struct kafka_group *group, const char *text)
+{
     if (strcmp(text, group->trouble) == 0)
         return;
     env_warn(group->self->env, "%s", text);
@@ -126,8 +142,9 @@ static void group_poll(struct kafka_group *group)
     rd_kafka_message_t *message = rdkafka.consumer_poll(group->client, POLL_MS);
     if (!message)
         return;
-    if (message->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED && !group->reader_count)
-        group_is_forbidden(group);
+    char text[sizeof group->trouble];
+    if (!group->reader_count && refusal_of(group->self, message->err, text, sizeof text))
+        group_is_refused(group, text);
     else if (message->err && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
         env_warn(group->self->env, "%s", rdkafka.message_errstr(message));
     rdkafka.message_destroy(message);

@@ -22,6 +22,7 @@ struct group_topic {
     struct unreadable_count said;  /* the counts that were logged last */
     uint64_t say_at;               /* mono */
     char why[192];                 /* why the first one since then could not be read */
+    size_t restarts;               /* partitions that begin again, for group_restart_feeds */
     struct expired_count *expired; /* expired.h; by partition */
     size_t expired_size;
 };
@@ -61,6 +62,7 @@ struct kafka_group {
     bool started;
     _Atomic bool stopping;
     uint64_t commit_at, ask_at; /* mono */
+    uint64_t look_at;           /* mono; when to ask about all that is committed */
     uint64_t lease;             /* mono */
     uint64_t ran_at;            /* when the group's thread last noted that it runs, mono */
     _Atomic bool commit_all;    /* the last commit failed */
@@ -68,7 +70,8 @@ struct kafka_group {
     pthread_mutex_t lock; /* guards the rest; the group's thread may read without it */
     pthread_cond_t changed;
     enum group_phase phase;
-    char trouble[256]; /* why nothing is assigned; "": something is */
+    const char *absent; /* a topic that was deleted meanwhile; NULL: none is known */
+    char trouble[256];  /* why nothing is assigned; "": something is */
     struct reader **readers;
     size_t reader_count;
 };

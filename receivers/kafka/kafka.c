@@ -34,6 +34,8 @@ static bool kafka_receiver_trouble(void *instance, struct bytes *out)
     bool trouble = group->phase != GROUP_ASSIGNED;
     if (trouble)
         bytes_printf(out, "%s", group->trouble);
+    else if ((trouble = group->absent))
+        bytes_printf(out, "the topic %s does not exist any more", group->absent);
     else
         trouble = group_has_unreadable(group, out);
     pthread_mutex_unlock(&group->lock);

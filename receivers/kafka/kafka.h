@@ -92,6 +92,7 @@ struct kafka_receiver {
     _Atomic uint64_t poisoned;
     _Atomic uint64_t dead_letters;
     _Atomic uint64_t rewinds;
+    _Atomic uint64_t restarts; /* partitions of topics that were made again */
 };
 
 /* keys.c */

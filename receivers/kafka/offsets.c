@@ -75,8 +75,16 @@ void offsets_skip_to(struct offsets *offsets, int64_t position)
         offsets->position = position;
 }
 
+void offsets_restart(struct offsets *offsets, int64_t position)
+{
+    offsets->first = offsets->forgotten = offsets->next;
+    offsets->position = position;
+}
+
 void offsets_settle(struct offsets *offsets, uint64_t number)
 {
+    if (number < offsets->forgotten)
+        return;
     assert(number >= offsets->first && number < offsets->next);
     entry_at(offsets, number)->settled = true;
     offsets->settled++;

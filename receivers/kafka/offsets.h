@@ -22,6 +22,7 @@ struct offsets {
     size_t capacity;
     uint64_t first, next; /* numbers of the entries; the first entry has not settled */
     uint64_t settled;     /* how many have settled since the start */
+    uint64_t forgotten;   /* entries with lower numbers were forgotten by offsets_restart */
     int64_t position;     /* the offset after the last one read */
     struct budget *budget;
 };
@@ -40,7 +41,10 @@ bool offsets_add(struct offsets *offsets, int64_t offset, int64_t time_ms, uint6
  * records: they may be markers of transactions. */
 void offsets_skip_to(struct offsets *offsets, int64_t position);
 
-/* Settles an entry, once. */
+/* Forgets all entries, and goes on at another position, such as the start of a new log. */
+void offsets_restart(struct offsets *offsets, int64_t position);
+
+/* Settles an entry, once. Changes nothing if it was forgotten. */
 void offsets_settle(struct offsets *offsets, uint64_t number);
 
 /* The first offset that has not settled; if all have, the position. */

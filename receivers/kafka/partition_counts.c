@@ -10,7 +10,8 @@ enum { LOOK_MS = 1000 };
 
 /* Returns a topic's partition count; -1: not known; 0: there is no such topic. *forbidden: the
  * broker does not tell this user. */
-static int ask_partitions(rd_kafka_t *client, const char *name, int timeout_ms, bool *forbidden)
+static int ask_partitions(struct kafka_peer *peer, rd_kafka_t *client, const char *name,
+                          int timeout_ms, bool *forbidden)
 {
     const struct rd_kafka_metadata *metadata;
     rd_kafka_topic_t *topic = rdkafka.topic_new(client, name, NULL);
@@ -18,7 +19,10 @@ static int ask_partitions(rd_kafka_t *client, const char *name, int timeout_ms, 
     *forbidden = false;
     if (!topic)
         return -1;
-    if (!rdkafka.metadata(client, 0, topic, &metadata, timeout_ms)) {
+    rd_kafka_resp_err_t failed = rdkafka.metadata(client, 0, topic, &metadata, timeout_ms);
+    if (failed == RD_KAFKA_RESP_ERR__TRANSPORT)
+        kafka_peer_no_broker(peer);
+    if (!failed) {
         rd_kafka_resp_err_t code = metadata->topic_cnt ? metadata->topics[0].err : 0;
         if (code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
             count = 0;
@@ -57,7 +61,7 @@ bool group_check_partitions(struct kafka_group *group, rd_kafka_t *client, int t
     for (size_t i = 0; i < group->topic_count; i++) {
         group->counts[i].topic = group->topics[i].name;
         group->counts[i].partitions =
-            ask_partitions(client, group->topics[i].name, timeout_ms, &forbidden);
+            ask_partitions(&group->peer, client, group->topics[i].name, timeout_ms, &forbidden);
         if (group->counts[i].partitions < 0)
             break; /* nor will the others be */
     }

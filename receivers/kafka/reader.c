@@ -4,6 +4,7 @@
 #include "lib/base/thread.h"
 #include "receivers/kafka/in_flight.h"
 #include "receivers/kafka/record.h"
+#include "receivers/kafka/restart.h"
 #include "receivers/kafka/timestamps.h"
 
 #include <stdio.h>
@@ -30,6 +31,8 @@ static bool feed_open(struct reader *reader, struct feed *feed, struct feed_star
     atomic_init(&feed->end, start->end);
     atomic_init(&feed->end_asked, start->end_asked);
     atomic_init(&feed->at, start->from);
+    atomic_init(&feed->restart_at, -1);
+    feed->acknowledged = start->committed ? start->deliver_from : -1;
     feed->native = reader->self->signals[start->signal].encoding == KAFKA_NATIVE;
     record_parts_init(&feed->parts, reader->self->env->budget);
     offsets_init(&feed->offsets, start->deliver_from, reader->self->env->budget);
@@ -138,13 +141,19 @@ void feed_settle(struct feed *feed, uint64_t number)
     pthread_mutex_unlock(&feed->reader->lock);
 }
 
+void feed_drop_heads(struct feed *feed, size_t from)
+{
+    for (size_t i = from; i < feed->head_count; i++)
+        rdkafka.message_destroy(feed->heads[i]);
+    feed->head_count = from < feed->head_count ? from : feed->head_count;
+}
+
 static void feed_close(struct feed *feed, enum cause cause)
 {
     if (feed->waiting)
         in_flight_drop(feed->waiting, cause);
     feed->waiting = NULL;
-    for (; feed->head < feed->head_count; feed->head++)
-        rdkafka.message_destroy(feed->heads[feed->head]);
+    feed_drop_heads(feed, feed->head);
     record_parts_release(&feed->parts);
     if (feed->queue) {
         rdkafka.queue_io_event_enable(feed->queue, -1, NULL, 0);
@@ -242,13 +251,16 @@ static void feed_note_gap(struct feed *feed, const rd_kafka_message_t *message)
 
 static void feed_fill(struct feed *feed)
 {
-    if (feed->head < feed->head_count || !feed->queue)
+    if (feed->head < feed->head_count || !feed->queue || atomic_load(&feed->restart_at) >= 0)
         return;
     ssize_t got = rdkafka.consume_batch_queue(feed->queue, 0, feed->heads, FEED_HEADS);
     feed->head = 0;
     feed->head_count = got > 0 ? (size_t)got : 0;
     for (size_t i = 0; i < feed->head_count; i++)
-        feed_note_gap(feed, feed->heads[i]);
+        if (feed_begins_again(feed, feed->heads[i]))
+            feed_drop_heads(feed, i);
+        else
+            feed_note_gap(feed, feed->heads[i]);
     feed_read_timestamps(feed);
 }
 
@@ -268,7 +280,8 @@ static struct feed_head feed_look(struct feed *feed)
         rdkafka.message_destroy(message);
         feed->head++;
     }
-    feed_at_end(feed);
+    if (atomic_load(&feed->restart_at) < 0)
+        feed_at_end(feed);
     return (struct feed_head){false, feed->reached};
 }
 

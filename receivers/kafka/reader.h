@@ -49,6 +49,11 @@ struct feed {
     _Atomic int64_t end;        /* the partition's end; -1: not known yet */
     _Atomic uint64_t end_asked; /* when that was, unix ns */
     _Atomic int64_t at;         /* `behind` for others */
+    int64_t acknowledged;       /* the last commit that the brokers acknowledged; -1: none */
+
+    /* The topic was made again, or its log cut: the offset to read from next; -1: neither. Until
+     * the group's thread has moved the feed there (restart.c), nothing more is fetched. */
+    _Atomic int64_t restart_at;
 
     /* records read for the first time, and those that could not be; unreadable.c resets them */
     _Atomic uint64_t read, unreadable;
@@ -97,6 +102,7 @@ struct feed_start {
     int64_t end;          /* of the partition */
     uint64_t end_asked;   /* when, unix ns */
     int64_t deliver_from; /* the committed one */
+    bool committed;       /* it is in fact committed, not where reading starts without a commit */
     int64_t expired;      /* records that the broker deleted before that was read */
     uint64_t since;       /* of profiles: start_since */
     struct commit_metadata commit_metadata; /* moved into the feed */
@@ -126,6 +132,9 @@ void feed_settle(struct feed *feed, uint64_t number);
 /* Counts a record or dead letter as in flight, and as no longer in flight. */
 void reader_begin(struct reader *reader);
 void reader_end(struct reader *reader);
+
+/* Frees the records that were popped, from heads[from] on. Under reader->step. */
+void feed_drop_heads(struct feed *feed, size_t from);
 
 /* How long the parts of a value may take to arrive, in the log's time. */
 #define PARTS_WAIT_NS (600 * NS_PER_S)

@@ -49,6 +49,11 @@ const struct metric kafka_receiver_metrics[] = {
     METRIC_FIELD(struct kafka_receiver, skipped, "spanlink_kafka_skipped_records", METRIC_COUNTER,
                  METRIC_NORMAL, "{records}",
                  "Records that were read again and known to be delivered."),
+    METRIC_FIELD(
+        struct kafka_receiver, restarts, "spanlink_kafka_restarted_partitions", METRIC_COUNTER,
+        METRIC_BASIC, "{partitions}",
+        "Partitions that are read from their first record, because their topic was deleted "
+        "and made again."),
     METRIC_FIELD(struct kafka_receiver, rewinds, "spanlink_kafka_rewinds", METRIC_COUNTER,
                  METRIC_NORMAL, "{rewinds}",
                  "Lanes that were read again because an exporter gave records up."),

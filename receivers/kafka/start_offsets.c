@@ -51,6 +51,7 @@ static bool ask_ends(const struct start_request *request, rd_kafka_topic_partiti
         starts[i].end_asked = request->now;
         if (list->elems[i].offset > starts[i].end) { /* the topic was made again */
             commit_metadata_release(&starts[i].commit_metadata);
+            starts[i].committed = false;
             list->elems[i].offset = RD_KAFKA_OFFSET_INVALID;
         }
     }
@@ -185,5 +186,7 @@ bool start_find(const struct start_request *request, rd_kafka_topic_partition_li
         code = list->elems[i].err;
     if (code)
         return start_failed(code, "the committed offsets are not known", error, error_size);
+    for (int i = 0; i < list->cnt; i++)
+        starts[i].committed = list->elems[i].offset >= 0;
     return start_again(request, list, starts, error, error_size);
 }

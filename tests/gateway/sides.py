@@ -30,7 +30,9 @@ def post(port, signal, body, **headers):
 class Sidecar(harness.Program):
     """spanlink with OTLP and Pyroscope's protocol in, and an exporter kafka with these settings."""
 
-    def __init__(self, folder, kafka, signals=("traces",), env=None, name="sidecar", wait=True):
+    def __init__(self, folder, kafka, signals=("traces",), env=None, name="sidecar", wait=True,
+                 metrics_port=None):
+        self.metrics_port = metrics_port
         self.http, self.ingest = harness.free_port(), harness.free_port()
         folder.mkdir(parents=True, exist_ok=True)
         self.config = folder / f"{name}.yaml"
@@ -40,7 +42,9 @@ class Sidecar(harness.Program):
         kafka = {"retry_on_failure": {"initial_interval": "200ms", "max_interval": "1s"}, **kafka}
         self.config.write_text(yaml.safe_dump({
             "receivers": receivers, "exporters": {"kafka": kafka},
-            "service": {"telemetry": {"metrics": {"level": "none"}},
+            "service": {"telemetry": {"metrics": {"readers": [{"pull": {"exporter": {"prometheus": {
+                            "host": "127.0.0.1", "port": metrics_port}}}}]} if metrics_port
+                            else {"level": "none"}},
                         "pipelines": {signal: {
                             "receivers": list(receivers) if signal == "profiles" else ["otlp"],
                             "exporters": ["kafka"]} for signal in signals}}}))
@@ -50,6 +54,12 @@ class Sidecar(harness.Program):
 
     def post(self, signal, body, **headers):
         return post(self.http, signal, body, **headers)
+
+    def metric(self, name):
+        """The sum over all labels."""
+        page = requests.get(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=30).text
+        return sum(float(line.rpartition(" ")[2]) for line in page.splitlines()
+                   if line.startswith((f"{name}{{", f"{name} ")))
 
     def upload(self, query, body, **headers):
         answer = requests.post(f"http://127.0.0.1:{self.ingest}/ingest?{query}", data=body,

@@ -116,7 +116,36 @@ START_TEST(a_producer_without_a_right_to_write_says_which_it_needs)
 }
 END_TEST
 
-SUITE_MAIN("kafka_peer", an_unreachable_broker_is_named_with_the_reason,
-           a_wrong_password_is_one_short_sentence, a_closed_connection_hints_at_the_protocol,
+START_TEST(a_port_with_another_protocol_is_told)
+{
+    char out[KAFKA_TROUBLE_SIZE];
+    ck_assert_int_eq(
+        kafka_complaint(RD_KAFKA_RESP_ERR__AUTHENTICATION,
+                        "sasl_plaintext://b:1/bootstrap: SASL PLAIN mechanism handshake failed: "
+                        "Broker: Request not valid in current SASL state: broker's supported "
+                        "mechanisms:  (after 2ms in state AUTH_HANDSHAKE)",
+                        out, sizeof out),
+        CAUSE_AUTH);
+    ck_assert_str_eq(out, "broker b:1 does not use SASL on this port, but auth.sasl is set");
+    ck_assert_int_eq(
+        kafka_complaint(RD_KAFKA_RESP_ERR__SSL,
+                        "ssl://b:1/bootstrap: SSL handshake failed: error:0A000126:SSL "
+                        "routines::unexpected eof while reading (after 3ms in state SSL_HANDSHAKE)",
+                        out, sizeof out),
+        CAUSE_TLS);
+    ck_assert_str_eq(
+        out, "TLS to broker b:1 failed: it ended the handshake, so this port may not use TLS");
+    ck_assert_int_eq(kafka_complaint(RD_KAFKA_RESP_ERR__TRANSPORT,
+                                     "b:1/bootstrap: Send failed: Broken pipe (after 0ms in state "
+                                     "UP)",
+                                     out, sizeof out),
+                     CAUSE_UNAVAILABLE);
+    ck_assert_str_eq(out, "broker b:1 closed the connection: it may expect TLS or SASL");
+}
+END_TEST
+
+SUITE_MAIN("kafka_peer", a_port_with_another_protocol_is_told,
+           an_unreachable_broker_is_named_with_the_reason, a_wrong_password_is_one_short_sentence,
+           a_closed_connection_hints_at_the_protocol,
            credentials_explain_what_follows_until_a_success, only_what_can_never_pass_is_rejected,
            a_producer_without_a_right_to_write_says_which_it_needs)

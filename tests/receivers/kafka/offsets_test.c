@@ -57,6 +57,23 @@ START_TEST(what_follows_the_last_record_is_committed_once_all_have_settled)
 }
 END_TEST
 
+START_TEST(what_was_under_way_before_a_restart_is_forgotten)
+{
+    offsets_init(&offsets, 100, NULL);
+    uint64_t a = add(100), b = add(101);
+    offsets_settle(&offsets, b);
+    offsets_restart(&offsets, 0);
+    ck_assert_int_eq(offsets_to_commit(&offsets), 0);
+    ck_assert_int_eq(offsets_oldest_ms(&offsets), -1);
+    uint64_t c = add(0);
+    offsets_settle(&offsets, a);
+    ck_assert_int_eq(offsets_to_commit(&offsets), 0);
+    offsets_settle(&offsets, c);
+    ck_assert_int_eq(offsets_to_commit(&offsets), 1);
+    offsets_release(&offsets);
+}
+END_TEST
+
 START_TEST(it_grows_to_its_limit_and_gives_its_memory_back)
 {
     static uint64_t numbers[OFFSETS_MAX];
@@ -94,4 +111,5 @@ END_TEST
 SUITE_MAIN("offsets", the_commit_is_the_first_offset_that_has_not_settled,
            offsets_that_the_log_has_dropped_hold_nothing_up,
            what_follows_the_last_record_is_committed_once_all_have_settled,
+           what_was_under_way_before_a_restart_is_forgotten,
            it_grows_to_its_limit_and_gives_its_memory_back, without_memory_nothing_is_added)

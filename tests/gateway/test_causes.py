@@ -1,0 +1,106 @@
+"""What sidecars and gateways that run say of brokers that they cannot use."""
+import pytest
+
+import credentials
+import gateways
+import harness
+import sides
+import test_mistakes
+
+CLOSES = "it may expect TLS or SASL"
+
+
+@pytest.mark.takes(15)
+@pytest.mark.parametrize("listener", ["TLS", "SASL"])
+def test_cleartext_to_a_listener_with_tls_or_sasl_is_explained(
+        guarded, backend, tmp_path, listener):
+    settings = {"brokers": guarded.at(listener)}
+    gateway = gateways.Gateway(tmp_path, {**settings, "group_id": "cleartext"}, backend, wait=False)
+    sidecar = sides.Sidecar(tmp_path, settings)
+    assert sidecar.post("traces", gateways.request(1, 1)) == 200
+    assert harness.wait_for(lambda: CLOSES in gateway.ready()[1], 60), gateway.ready()
+    assert gateway.lines("kafka: ", CLOSES)
+    assert harness.wait_for(lambda: sidecar.lines("kafka: ", CLOSES), 60), sidecar.tail()
+    for program in (gateway, sidecar):
+        program.kill()
+
+
+@pytest.mark.takes(15)
+def test_an_exporter_that_no_broker_answers_counts_as_failing(tmp_path):
+    sidecar = sides.Sidecar(tmp_path, {"brokers": ["127.0.0.1:1"]},
+                            metrics_port=harness.free_port())
+    assert sidecar.post("traces", gateways.request(1, 1)) == 200
+    assert harness.wait_for(lambda: sidecar.metric("spanlink_exporter_retries") > 1, 60)
+    sidecar.kill()
+
+
+def test_a_group_of_members_with_other_strategies_is_explained(kafka, backend, tmp_path):
+    import confluent_kafka
+    name = kafka.topic("mixed_group", 2)
+    other = confluent_kafka.Consumer(kafka.client(**{
+        "group.id": name, "partition.assignment.strategy": "cooperative-sticky"}))
+    other.subscribe([name])
+
+    def has_joined():
+        other.poll(0.1)
+        return other.assignment()
+    assert harness.wait_for(has_joined, 60)
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": kafka.addresses, "group_id": name, "traces": {"topics": [name]}}, backend,
+        wait=False)
+    told = f"the group {name} has members whose group_rebalance_strategies lack range"
+    assert harness.wait_for(lambda: has_joined() and told in gateway.ready()[1], 60), gateway.tail()
+    other.close()
+    assert harness.wait_for(lambda: gateway.ready()[0], 60), gateway.tail()
+    assert len(gateway.lines(told)) == 1
+    assert not gateway.lines("Inconsistent group protocol")
+    assert gateway.stop() == 0
+
+
+def test_the_first_join_of_a_group_is_no_silence_of_the_brokers(kafka, backend, tmp_path):
+    name = kafka.topic("first_join", 1)
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": kafka.addresses, "group_id": name, "traces": {"topics": [name]}}, backend)
+    assert not gateway.lines("no answer from the brokers")
+    assert gateway.stop() == 0
+
+
+def test_a_topic_that_is_gone_is_named(kafka, backend, tmp_path):
+    name = kafka.topic("gone", 1)
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": kafka.addresses, "group_id": name, "traces": {"topics": [name]}}, backend)
+    kafka.forget([name])
+    assert harness.wait_for(lambda: f"the topic {name} does not exist" in gateway.ready()[1], 60), (
+        gateway.ready(), gateway.tail())
+    kafka.topic(name, 1)
+    assert harness.wait_for(lambda: gateway.ready()[0], 60), gateway.tail()
+    assert gateway.stop() == 0
+
+
+def checked(tmp_path, settings):
+    code, _, errors = test_mistakes.check(
+        tmp_path, {"traces": {"topics": ["otlp_spans"]}, **settings})
+    assert code == 1 and len(errors) == 1, errors
+    return errors[0]
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+def test_sasl_to_a_listener_without_it_is_no_wrong_password(guarded, tmp_path, mechanism):
+    error = checked(tmp_path, {"brokers": guarded.addresses, **credentials.sasl(mechanism)})
+    assert "does not use SASL on this port, but auth.sasl is set" in error
+
+
+def test_tls_to_a_listener_without_it_is_told(guarded, tmp_path):
+    error = checked(tmp_path, {"brokers": guarded.addresses, "tls": {}})
+    assert "this port may not use TLS" in error and "routines" not in error
+
+
+def test_reasons_to_refuse_a_certificate_are_told_apart(guarded, tmp_path):
+    [address] = guarded.at("BOTH")
+    tls = {"ca_file": f"{guarded.pki}/ca.pem"}
+    sasl = credentials.sasl("PLAIN")
+    assert "is of a CA that is not in tls.ca_file" in checked(
+        tmp_path, {"brokers": [address], "tls": {"ca_file": f"{guarded.pki}/other.pem"}, **sasl})
+    port = address.rpartition(":")[2]
+    assert "does not name the host" in checked(
+        tmp_path, {"brokers": [f"localhost:{port}"], "tls": tls, **sasl})
