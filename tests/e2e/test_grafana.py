@@ -121,7 +121,8 @@ def test_alerts_tell_of_what_an_operator_has_to_know():
     wanted = {"SpanlinkLosesData", "SpanlinkRefusesData", "SpanlinkHoldFull",
               "SpanlinkBackendDown", "SpanlinkMemoryNearLimit", "SpanlinkCertificateEnds",
               "SpanlinkLinksGone", "SpanlinkKafkaNotAssigned", "SpanlinkKafkaUnreachable",
-              "SpanlinkKafkaBehind", "SpanlinkKafkaLosesData", "SpanlinkKafkaUnreadable"}
+              "SpanlinkKafkaBehind", "SpanlinkKafkaLosesData", "SpanlinkKafkaUnreadable",
+              "SpanlinkKafkaNotAcknowledged"}
     assert wanted <= {rule["alert"] for rule in rules()}
     assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in rules())
 
