@@ -397,6 +397,7 @@ const struct component exporter_kafka = {
     .size = sizeof(struct kafka_exporter),
     .keys = keys,
     .check = kafka_check,
+    .misplaced = kafka_misplaced,
     .places = kafka_places,
     .rehearse = kafka_rehearse,
     .open = kafka_open,

@@ -12,7 +12,8 @@ static const char *const mechanisms[] = {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-51
 
 static const struct key sasl_keys[] = {
     KEY_STRING(struct kafka_sasl, username, "username", NULL, KEY_REQUIRED, "user name"),
-    KEY_SECRET(struct kafka_sasl, password, "password", "password"),
+    KEY_FLAGGED(struct kafka_sasl, password, char *, "password", KEY_TYPE_SECRET, NULL,
+                KEY_REQUIRED, "password"),
     KEY_CHOICE(struct kafka_sasl, mechanism, "mechanism", "SCRAM-SHA-512", mechanisms,
                "SASL mechanism"),
     KEY_IGNORED("version", "accepted; the version is agreed with the broker"),
@@ -109,8 +110,6 @@ void kafka_settings_check(const struct kafka_settings *settings, struct key_repo
                            settings->brokers.items[i]);
     if (settings->has_tls)
         check_tls(&settings->tls, report);
-    if (settings->auth.has_sasl && !*settings->auth.sasl.password)
-        key_report_add(report, "auth.sasl.password", "is missing");
     if (settings->auth.has_sasl && settings->auth.sasl.mechanism == 0 && !kafka_uses_tls(settings))
         key_report_warn(report, "auth.sasl.mechanism",
                         "is PLAIN without TLS: the password is sent in cleartext");

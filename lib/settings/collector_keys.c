@@ -193,7 +193,93 @@ static const struct {
     const char *path, *way;
 } ways[] = {
     {"sending_queue.storage", "the extension journal keeps acknowledged data on disk"},
+    {"auth.sasl.mechanism", "OAUTHBEARER and IAM of AWS MSK are not supported"},
 };
+
+/* Keys of the Collector's kafka components, old and new, with what to write instead; for both, or
+ * for the exporter or the receiver alone. */
+enum { EXPORTER = 1, RECEIVER = 2, BOTH = 3 };
+
+#define SASL "auth.sasl with PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, or a client certificate"
+
+static const struct {
+    const char *key;
+    int sides;
+    bool each; /* a key of traces, metrics, logs and profiles */
+    const char *fate;
+} kafka[] = {
+    {"auth.plain_text", BOTH, false, "is the old form: use auth.sasl with mechanism: PLAIN"},
+    {"auth.tls", BOTH, false, "is the old form: move its keys to the section tls beside auth"},
+    {"auth.kerberos", BOTH, false, "is not supported: use " SASL " (tls)"},
+    {"auth.sasl.aws_msk", BOTH, false,
+     "is not supported: instead of IAM, use SCRAM-SHA-512 or a client certificate (tls)"},
+    {"auth.sasl.oauthbearer_token_source", BOTH, false,
+     "is not supported: instead of OAUTHBEARER, use " SASL " (tls)"},
+    {"topic", RECEIVER, false,
+     "is the old form: use traces.topics, metrics.topics or logs.topics, which are lists"},
+    {"encoding", RECEIVER, false,
+     "is the old form: use traces.encoding, metrics.encoding or logs.encoding"},
+    {"topic", RECEIVER, true, "is the old form: use topics, a list"},
+    {"exclude_topic", RECEIVER, true,
+     "is not supported: topics are listed, not matched, so leave out those to exclude"},
+    {"exclude_topics", RECEIVER, true,
+     "is not supported: topics are listed, not matched, so leave out those to exclude"},
+    {"group_rebalance_strategy", RECEIVER, false,
+     "is the old form: use group_rebalance_strategies: [range]"},
+    {"default_fetch_size", RECEIVER, false, "is the old form: use max_partition_fetch_size"},
+    {"rack_id", RECEIVER, false, "is not supported: records are read from partitions' leaders"},
+    {"partition_processing", RECEIVER, false,
+     "is not supported: each partition number is always processed independently of the others"},
+    {"record_headers", EXPORTER, false,
+     "is not supported: only headers of requests become record headers (include_metadata_keys)"},
+    {"record_partitioner", EXPORTER, false,
+     "is not supported: it is always murmur2 of the key, as in Java's clients; for equal partitions"
+     " give the Collector record_partitioner: {sticky_key: {hasher: murmur2}}"},
+    {"partition_logs_by_trace_id", EXPORTER, false,
+     "is not supported: use partition_logs_by_resource_attributes, or no key"},
+    {"topic_from_metadata_key", EXPORTER, true,
+     "is not supported: use topic_from_attribute, a resource attribute, for all signals"},
+    {"message_key_from_metadata_key", EXPORTER, true,
+     "is not supported: keys come from partition_by, partition_traces_by_id and so on"},
+    {"producer.max_broker_write_bytes", EXPORTER, false,
+     "is not supported: producer.max_message_bytes limits a record"},
+};
+
+/* Whether the rest of a path, behind the component's type, is the key of a row. */
+static bool is_kafka_key(const char *rest, size_t row)
+{
+    static const char *const signals[] = {"traces.", "metrics.", "logs.", "profiles."};
+    if (!kafka[row].each)
+        return strcmp(rest, kafka[row].key) == 0;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (strncmp(rest, signals[i], strlen(signals[i])) == 0 &&
+            strcmp(rest + strlen(signals[i]), kafka[row].key) == 0)
+            return true;
+    return false;
+}
+
+const char *collector_key_fate(const char *path)
+{
+    static const char *const sides[] = {"exporters.kafka", "receivers.kafka"};
+    int side = 0;
+    size_t size = 0;
+    for (int i = 0; i < 2 && !side; i++)
+        if (strncmp(path, sides[i], strlen(sides[i])) == 0) {
+            side = 1 << i;
+            size = strlen(sides[i]);
+        }
+    if (!side || (path[size] != '.' && path[size] != '/'))
+        return NULL;
+    /* The name behind a slash may have dots. */
+    for (const char *dot = strchr(path + size, '.'); dot; dot = strchr(dot + 1, '.')) {
+        for (size_t row = 0; row < sizeof kafka / sizeof *kafka; row++)
+            if ((kafka[row].sides & side) && is_kafka_key(dot + 1, row))
+                return kafka[row].fate;
+        if (path[size] == '.')
+            return NULL;
+    }
+    return NULL;
+}
 
 const char *collector_key_advice(const char *path)
 {

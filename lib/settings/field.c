@@ -202,10 +202,10 @@ static void set_choice(const struct field *field)
         at += (size_t)snprintf(words + at, sizeof words - at, "%s%s", i ? ", " : "",
                                *choices[i] ? choices[i] : "\"\"");
     const char *way = collector_key_advice(field->path);
-    if (way && at < sizeof words)
-        snprintf(words + at, sizeof words - at, "; %s", way);
-    else if (near && at < sizeof words)
+    if (near && at < sizeof words)
         snprintf(words + at, sizeof words - at, "; did you mean \"%s\"?", near);
+    else if (way && at < sizeof words)
+        snprintf(words + at, sizeof words - at, "; %s", way);
     field_expected(field, words);
 }
 

@@ -103,6 +103,17 @@ static bool is_misspelt(const struct problems *problems, const char *full)
     return false;
 }
 
+/* Whether the section has a key of the Collector with its own sentence, which says what to write
+ * there instead: what else it lacks then is of no use to know. */
+static bool has_fate(const struct level *level)
+{
+    char path[FILL_PATH];
+    for (size_t i = 0; level->section && i < level->section->count; i++)
+        if (collector_key_fate(path_below(level, level->section->items[i]->key, path)))
+            return true;
+    return false;
+}
+
 static void fill_value(const struct level *level, const struct key *key, const struct node *node)
 {
     char path[FILL_PATH];
@@ -123,7 +134,7 @@ static void fill_value(const struct level *level, const struct key *key, const s
         set_default(&field);
     if (has)
         fill_given(level, &field);
-    else if (needed && !is_misspelt(level->problems, path))
+    else if (needed && !is_misspelt(level->problems, path) && !has_fate(level))
         problems_add(level->problems, field.node, path, "required but not given");
 }
 
@@ -261,6 +272,11 @@ static void report_unknown(const struct level *level, const struct node *item)
     size_t count = names_of(level, names), at = 0;
     const char *near = nearest_word(item->key, names);
     path_below(level, item->key, path);
+    const char *fate = collector_key_fate(path);
+    if (fate) {
+        problems_add(level->problems, item, path, "%s", fate);
+        return;
+    }
     if (is_of_tls(level->table, item->key)) {
         problems_add(level->problems, item, path, "belongs in the section tls: write tls.%s",
                      item->key);

@@ -391,6 +391,50 @@ START_TEST(service_keys_without_effect_are_warned_of)
 }
 END_TEST
 
+#define ONE_TOPIC "topic of the old form, and a receiver reads one signal from a topic"
+
+/* Checks what validate says of an exporter kafka with these keys, to which two signals go: nothing
+ * if want is NULL. */
+static void kafka_is(const char *keys, bool right, const char *want)
+{
+    char path[64], text[512];
+    snprintf(text, sizeof text,
+             "receivers: {otlp: {protocols: {http: {endpoint: 'localhost:0'}}}}\n"
+             "exporters:\n  kafka:\n    %s\n"
+             "service: {pipelines: {traces: {receivers: [otlp], exporters: [kafka]},\n"
+             "  logs: {receivers: [otlp], exporters: [kafka]}}}\n",
+             keys);
+    ran_file(text, path);
+    struct ran *got = ran(WORDS("validate", "--config", path));
+    ck_assert_msg((got->code == EXIT_OK) == right, "%s", got->err);
+    ck_assert_msg(want ? strstr(got->err, want) != NULL : !*got->err, "%s", got->err);
+    free(got);
+    unlink(path);
+}
+
+START_TEST(several_signals_in_one_topic_are_warned_of)
+{
+    kafka_is("topic: a", true, ": exporters.kafka: writes several signals into the one " ONE_TOPIC);
+    kafka_is("{topic: a, traces: {topic: b}}", true, "topic: is the old form: use traces.topic");
+    kafka_is("{traces: {topic: b}, logs: {topic: a}}", true, NULL);
+}
+END_TEST
+
+START_TEST(one_variable_may_hold_several_brokers)
+{
+    setenv("KAFKA_BROKERS", "a:9092,b:9092", 1);
+    kafka_is("brokers: '${env:KAFKA_BROKERS}'", true, NULL);
+    kafka_is("brokers: ${env:KAFKA_BROKERS}", true, NULL);
+    setenv("KAFKA_BROKERS", "a:9092", 1);
+    kafka_is("brokers: ${env:KAFKA_BROKERS}", true, NULL);
+    setenv("KAFKA_BROKERS", "[a:9092, b:9092]", 1);
+    kafka_is("brokers: ${env:KAFKA_BROKERS}", true, NULL);
+    setenv("KAFKA_BROKERS", "a:9092,b:x", 1);
+    kafka_is("brokers: ${env:KAFKA_BROKERS}", false, "has \"b:x\", expected host:port");
+    unsetenv("KAFKA_BROKERS");
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return ran_main(argc, argv, "validate",
@@ -412,6 +456,8 @@ int main(int argc, char **argv)
                         certificates_that_are_not_there_are_told,
                         files_of_users_and_tokens_are_read,
                         service_keys_without_effect_are_warned_of,
+                        several_signals_in_one_topic_are_warned_of,
+                        one_variable_may_hold_several_brokers,
                         NULL,
                     });
 }

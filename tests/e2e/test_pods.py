@@ -36,6 +36,11 @@ def gateway():
     return {m["kind"]: m for m in yaml.safe_load_all((FOLDER / "gateway.yaml").read_text())}
 
 
+def kafka_sidecar():
+    """The manifests of the sidecar that writes to Kafka by kind."""
+    return {m["kind"]: m for m in yaml.safe_load_all((FOLDER / "kafka-sidecar.yaml").read_text())}
+
+
 def sidecar_of(name):
     pod = read(name)["spec"]["template"]["spec"]
     return next(c for c in pod.get("initContainers", []) + pod["containers"]
@@ -56,6 +61,7 @@ def manifests():
     operator, helm = read("operator")["spec"], read("helm-values")
     yield from ((name, read(name)) for name in ("configmap", *SIDECARS))
     yield from ((f"gateway-{kind}", manifest) for kind, manifest in gateway().items())
+    yield from ((f"kafka-sidecar-{kind}", manifest) for kind, manifest in kafka_sidecar().items())
     yield "operator", pod_of(operator, image=operator["image"])
     yield "helm-values", pod_of(
         {**helm, "env": helm["extraEnvs"]},
@@ -82,6 +88,7 @@ def configurations():
     yield "configmap", yaml.safe_load(read("configmap")["data"]["spanlink.yaml"])
     yield "operator", read("operator")["spec"]["config"]
     yield "helm-values", read("helm-values")["alternateConfig"]
+    yield "kafka-sidecar", yaml.safe_load(kafka_sidecar()["ConfigMap"]["data"]["spanlink.yaml"])
     yield "gateway", yaml.safe_load(gateway()["ConfigMap"]["data"]["spanlink.yaml"])
 
 

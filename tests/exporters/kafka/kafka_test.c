@@ -186,10 +186,62 @@ START_TEST(faults_of_the_configuration_are_sentences)
     fault_is("partition_by: [service, source], partition_traces_by_id: true",
              "contradicts partition_traces_by_id");
     fault_is("include_metadata_keys: [x-team]", "receivers keep only X-Scope-OrgID");
-    fault_is("auth: {sasl: {username: a, mechanism: PLAIN}}", "auth.sasl.password: is missing");
+    fault_is("auth: {sasl: {username: a, mechanism: PLAIN}}",
+             "auth.sasl.password: required but not given");
     fault_is("auth: {sasl: {username: a, password: b, mechanism: KERBEROS}}", "SCRAM-SHA-256");
     fault_is("tls: {server_name_override: x}", "tls.server_name_override: is not supported");
     fault_is("tls: {ca_file: /nowhere}", "tls.ca_file");
+}
+END_TEST
+
+/* Checks that the sentence about the exporter's keys is the only one, behind its place. */
+static void only_fault_is(const char *keys, const char *sentence)
+{
+    char *yaml, *faults;
+    ck_assert_int_gt(asprintf(&yaml,
+                              "{receivers: {source: }, exporters: {kafka/a.b: {%s}}, service: "
+                              "{pipelines: {traces: {receivers: [source],"
+                              " exporters: [kafka/a.b]}}}}",
+                              keys),
+                     0);
+    faults = given_faults(yaml);
+    const char *at = strstr(faults, "exporters.kafka/a.b.");
+    ck_assert_msg(at && strcspn(faults, "\n") == strlen(faults) - 1, "%s\n%s", keys, faults);
+    ck_assert_msg(strncmp(at + strlen("exporters.kafka/a.b."), sentence, strlen(sentence)) == 0,
+                  "%s\n%s", keys, faults);
+    free(faults);
+    free(yaml);
+}
+
+START_TEST(keys_of_the_collector_are_answered_with_spanlinks)
+{
+    only_fault_is("auth: {plain_text: {username: a, password: b}}",
+                  "auth.plain_text: is the old form: use auth.sasl with mechanism: PLAIN");
+    only_fault_is("auth: {tls: {ca_file: a}}",
+                  "auth.tls: is the old form: move its keys to the section tls beside auth");
+    only_fault_is("auth: {kerberos: {realm: a}}",
+                  "auth.kerberos: is not supported: use auth.sasl with PLAIN, SCRAM-SHA-256");
+    only_fault_is("auth: {sasl: {aws_msk: {region: a}}}",
+                  "auth.sasl.aws_msk: is not supported: instead of IAM, use SCRAM-SHA-512");
+    only_fault_is("auth: {sasl: {oauthbearer_token_source: a}}",
+                  "auth.sasl.oauthbearer_token_source: is not supported: instead of OAUTHBEARER");
+    only_fault_is("record_headers: {a: b}", "record_headers: is not supported: only headers of");
+    only_fault_is("record_partitioner: {sticky_key: {hasher: murmur2}}",
+                  "record_partitioner: is not supported: it is always murmur2");
+    only_fault_is("partition_logs_by_trace_id: true",
+                  "partition_logs_by_trace_id: is not supported: use partition_logs_by_resource");
+    only_fault_is("logs: {topic_from_metadata_key: a}",
+                  "logs.topic_from_metadata_key: is not supported: use topic_from_attribute");
+    only_fault_is("traces: {message_key_from_metadata_key: a}",
+                  "traces.message_key_from_metadata_key: is not supported: keys come from");
+    only_fault_is("producer: {max_broker_write_bytes: 1}",
+                  "producer.max_broker_write_bytes: is not supported: producer.max_message_bytes");
+    fault_is("auth: {sasl: {username: a, password: b, mechanism: AWS_MSK_IAM}}",
+             "OAUTHBEARER and IAM of AWS MSK are not supported");
+    fault_is("auth: {sasl: {username: a, password: b, mechanism: SCRAM-SHA-265}}",
+             "did you mean \"SCRAM-SHA-256\"?");
+    only_fault_is("auth: {sasl: {aws_msk: {region: a}, username: a}}", "auth.sasl.aws_msk: is not");
+    only_fault_is("auth: {sasl: {password: b}}", "auth.sasl.username: required but not given");
 }
 END_TEST
 
@@ -197,4 +249,5 @@ SUITE_MAIN("kafka", a_send_returns_when_the_broker_has_the_record,
            answers_that_may_change_are_retried, what_the_client_repeats_itself_is_no_outcome,
            a_record_that_a_broker_never_takes_is_counted,
            batches_sent_together_have_their_own_outcomes, without_a_broker_a_send_ends_in_time,
-           an_abort_ends_sends, faults_of_the_configuration_are_sentences)
+           an_abort_ends_sends, faults_of_the_configuration_are_sentences,
+           keys_of_the_collector_are_answered_with_spanlinks)

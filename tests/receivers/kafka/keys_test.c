@@ -70,5 +70,33 @@ START_TEST(times_fit_together)
 }
 END_TEST
 
-SUITE_MAIN("keys", what_works_is_taken, only_range_keeps_lanes_together, topics_are_named_once,
-           times_fit_together)
+START_TEST(keys_of_the_collector_are_answered_with_spanlinks)
+{
+    static const char *const topic = ": is the old form: use topics, a list\n";
+    static const char *const listed =
+        ": is not supported: topics are listed, not matched, so leave out those to exclude\n";
+    char want[256];
+    expect("topic: a, encoding: otlp_proto",
+           ".topic: is the old form: use traces.topics, metrics.topics or logs.topics, which are "
+           "lists\n"
+           ".encoding: is the old form: use traces.encoding, metrics.encoding or logs.encoding\n");
+    expect("traces: {topic: a}", strcat(strcpy(want, ".traces.topic"), topic));
+    expect("logs: {topic: a}", strcat(strcpy(want, ".logs.topic"), topic));
+    expect("metrics: {exclude_topic: a}", strcat(strcpy(want, ".metrics.exclude_topic"), listed));
+    expect("logs: {exclude_topics: [a]}", strcat(strcpy(want, ".logs.exclude_topics"), listed));
+    expect("group_rebalance_strategy: range",
+           ".group_rebalance_strategy: is the old form: use group_rebalance_strategies: [range]\n");
+    expect("default_fetch_size: 1",
+           ".default_fetch_size: is the old form: use max_partition_fetch_size\n");
+    expect("rack_id: a", ".rack_id: is not supported: records are read from partitions' leaders\n");
+    expect("partition_processing: {}",
+           ".partition_processing: is not supported: each partition number is always processed "
+           "independently of the others\n");
+    expect("record_headers: {a: b}, traces: {rack_id: a}",
+           ".record_headers: unknown key\n"
+           ".traces.rack_id: unknown key, expected one of topics, encoding\n");
+}
+END_TEST
+
+SUITE_MAIN("keys", what_works_is_taken, keys_of_the_collector_are_answered_with_spanlinks,
+           only_range_keeps_lanes_together, topics_are_named_once, times_fit_together)
