@@ -479,6 +479,7 @@ static struct outcome kafka_send_on(void *instance, struct batch *batch, struct 
     struct attempt attempt = {.self = self, .batch = batch, .progress = progress};
     struct outcome outcome;
     arena_init(&attempt.arena, ARENA_CAP);
+    arena_charge(&attempt.arena, batch->payload->budget, budget_use, ARENA_SMALL);
     do {
         outcome = attempt_make(&attempt);
         if (outcome.verdict == VERDICT_OK)
@@ -516,6 +517,7 @@ static void kafka_send_together(void *instance, struct joint_send *sends, size_t
         attempts[i] = (struct attempt){
             .self = instance, .batch = sends[i].batch, .progress = sends[i].progress};
         arena_init(&attempts[i].arena, ARENA_CAP);
+        arena_charge(&attempts[i].arena, sends[i].batch->payload->budget, budget_use, ARENA_SMALL);
         sends[i].outcome = attempt_make(&attempts[i]);
         sends[i].finished = sends[i].outcome.verdict != VERDICT_OK;
     }
