@@ -334,7 +334,9 @@ static bool pprof_open_prepare(struct opening *opening, struct arena *arena)
         return pprof_open_refuse(opening, "Profile", NULL, "too many sample types");
     if (pprof->string_count == 0)
         return pprof_open_refuse(opening, "Profile", NULL, "the first string is not \"\"");
-    if (pprof->raw.size > UINT32_MAX)
+    /* What can never fit must not look like a lack of memory for now. */
+    size_t most = (arena->cap - arena->used) / (sizeof *pprof->strings + 1);
+    if (pprof->raw.size > UINT32_MAX || pprof->string_count > most)
         return pprof_open_refuse(opening, "Profile", NULL, pprof_too_large);
     pprof->strings = arena_array_raw(arena, pprof->string_count, sizeof *pprof->strings);
     pprof->keys = arena_alloc(arena, pprof->string_count);
