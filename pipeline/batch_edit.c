@@ -6,6 +6,8 @@ void batch_edit_begin(struct batch_edit *edit, struct batch *batch)
     edit->request = buffer_view(batch->payload);
     edit->items = batch->items;
     arena_init(&edit->arena, ((size_t)32 << 20) + 24 * edit->request.size);
+    arena_charge(&edit->arena, batch->payload->budget, budget_use,
+                 ARENA_SMALL + edit->request.size);
     splice_begin(&edit->splice, edit->request, &edit->arena);
 }
 

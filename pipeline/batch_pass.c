@@ -27,6 +27,7 @@ struct batch *batch_in_order(struct batch *batch)
         return batch_ref(batch);
     struct arena arena;
     arena_init(&arena, 3 * request.size + 4096);
+    arena_charge(&arena, batch->payload->budget, budget_use, ARENA_SMALL + request.size);
     struct view ordered = request_put_in_order(request, &arena);
     struct buffer *payload =
         ordered.data ? buffer_new(ordered.size, batch->payload->budget, true) : NULL;

@@ -36,13 +36,16 @@ static struct outcome convert(const struct batch *batch, struct arena *arena, st
     struct proto_fault fault;
     const char *reason;
     if (!pprof_open(&pprof, buffer_view(batch->payload), arena, &fault))
-        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "not a valid pprof: %s", fault.reason);
+        return arena->starved ? otlp_form_no_memory()
+                              : outcome_of(VERDICT_REJECT, CAUSE_INVALID, "not a valid pprof: %s",
+                                           fault.reason);
     if (origin && origin->from_ns && !pprof_has_time(&pprof))
         pprof.time_nanos = (int64_t)origin->from_ns;
     struct pprof_source source = {&pprof, batch->series, origin && origin->by_ingest};
     if (!pprof_to_profiles(&source, arena, made, &reason))
-        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "cannot be converted to OTLP: %s",
-                          reason);
+        return arena->starved ? otlp_form_no_memory()
+                              : outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                                           "cannot be converted to OTLP: %s", reason);
     return OUTCOME_OK;
 }
 
@@ -59,6 +62,7 @@ struct batch *otlp_form(struct batch *batch, struct outcome *why)
         return NULL;
     }
     arena_init(&arena, INDEX_CAP);
+    arena_charge(&arena, batch->payload->budget, budget_use, ARENA_SMALL);
     bytes_init(&made, PAYLOAD_CAP, NULL);
     *why = convert(batch, &arena, &made);
     arena_release(&arena);
@@ -113,6 +117,7 @@ struct batch_part *pprof_parts(const struct batch *batch, size_t max_samples, si
     const char *why = NULL;
     struct batch_part *parts = NULL, **end = &parts;
     arena_init(&arena, INDEX_CAP);
+    arena_charge(&arena, batch->payload->budget, budget_use, ARENA_SMALL);
     bytes_init(&bytes, PAYLOAD_CAP, NULL);
     bool good = pprof_open(&pprof, buffer_view(batch->payload), &arena, &fault) &&
                 pprof_split_begin(&split, &pprof, max_samples, max_bytes, &arena);
@@ -136,6 +141,7 @@ struct batch *otlp_pruned(const struct batch *batch)
     struct splice splice;
     struct buffer *buffer = NULL;
     arena_init(&arena, INDEX_CAP);
+    arena_charge(&arena, batch->payload->budget, budget_use, ARENA_SMALL);
     splice_begin(&splice, request, &arena);
     if (profiles_prune(request, &splice) && splice_any(&splice))
         buffer = buffer_new(splice_size(&splice), batch->payload->budget, true);

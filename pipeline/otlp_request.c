@@ -49,6 +49,9 @@ static struct buffer *spliced(const struct splice *splice, struct budget *budget
 
 static struct outcome bad_profiles(const char *reason)
 {
+    if (reason == otlp_profiles_too_large)
+        return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                          "the profiles have too many entries for the memory limit");
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed profiles: %s", reason);
 }
 
@@ -59,7 +62,8 @@ static struct outcome upgrade(struct bytes *body)
     struct arena arena;
     struct bytes current;
     const char *reason = "";
-    arena_init(&arena, INDEX_CAP);
+    arena_init(&arena, budget_cap(body->budget, INDEX_CAP));
+    arena_charge(&arena, body->budget, budget_take, ARENA_SMALL);
     bytes_init(&current, body->max, body->budget);
     enum profiles_upgrade result = profiles_upgrade(bytes_view(body), &arena, &current, &reason);
     arena_release(&arena);
@@ -77,13 +81,14 @@ static struct outcome upgrade(struct bytes *body)
 
 /* References outside a request's tables: a backend would accept them and show nothing, or something
  * wrong. */
-static struct outcome otlp_request_check_profiles(struct view request)
+static struct outcome otlp_request_check_profiles(const struct bytes *body)
 {
     struct arena arena;
     struct otlp_dictionary dictionary;
     const char *reason = "";
-    arena_init(&arena, INDEX_CAP);
-    bool good = otlp_dictionary_open(&dictionary, request, &arena, &reason);
+    arena_init(&arena, budget_cap(body->budget, INDEX_CAP));
+    arena_charge(&arena, body->budget, budget_take, ARENA_SMALL);
+    bool good = otlp_dictionary_open(&dictionary, bytes_view(body), &arena, &reason);
     arena_release(&arena);
     if (good)
         return OUTCOME_OK;
@@ -98,6 +103,7 @@ static struct outcome without_invalid(struct bytes *body, struct otlp_request *r
     struct splice splice;
     struct outcome outcome = OUTCOME_OK;
     arena_init(&arena, EDIT_CAP);
+    arena_charge(&arena, body->budget, budget_take, ARENA_SMALL);
     splice_begin(&splice, bytes_view(body), &arena);
     request->rejected = otlp_traces_drop_invalid(bytes_view(body), &splice, &request->reason);
     if (request->rejected == 0)
@@ -154,7 +160,7 @@ struct outcome otlp_request_read(enum signal signal, bool json, struct bytes *bo
     if (outcome.verdict == VERDICT_OK)
         outcome = otlp_request_check(signal, body, &request->received, &valid, &notes);
     if (outcome.verdict == VERDICT_OK && signal == SIGNAL_PROFILES)
-        outcome = otlp_request_check_profiles(bytes_view(body));
+        outcome = otlp_request_check_profiles(body);
     if (outcome.verdict == VERDICT_OK && request->received > 0)
         outcome = otlp_request_wrap(signal, valid, body, request);
     request->samples = request->batch ? request->batch->samples : 0;

@@ -39,20 +39,31 @@ static void note_facts(const struct pprof *pprof, struct pprof_facts *facts)
     }
 }
 
-struct outcome pprof_request_check(struct view raw, struct pprof_facts *facts)
+static struct outcome pprof_request_too_large(void)
 {
+    return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
+                      "the profile has too many entries for the memory limit");
+}
+
+struct outcome pprof_request_check(const struct bytes *raw, struct pprof_facts *facts)
+{
+    size_t most = budget_cap(raw->budget, INDEX_CAP);
     struct arena arena;
     struct pprof pprof;
     struct proto_fault fault;
-    arena_init(&arena, INDEX_CAP);
-    bool good = pprof_open(&pprof, raw, &arena, &fault);
+    arena_init(&arena, most);
+    arena_charge(&arena, raw->budget, budget_take, ARENA_SMALL);
+    bool good = pprof_open(&pprof, bytes_view(raw), &arena, &fault);
+    bool fits = !good || pprof_tables_most(&pprof) <= most;
     if (good && facts)
         note_facts(&pprof, facts);
     arena_release(&arena);
-    if (good)
+    if (good && fits)
         return OUTCOME_OK;
     if (arena.starved)
         return outcome_no_memory();
+    if (!fits || fault.reason == pprof_too_large)
+        return pprof_request_too_large();
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
                       "the profile is not a valid pprof: %s in %s, field %u, at byte %zu",
                       fault.reason, fault.message, fault.field, fault.offset);
@@ -62,7 +73,7 @@ struct outcome pprof_request_read(struct view pprof, struct bytes *raw)
 {
     struct outcome outcome = pprof_request_inflate(pprof, raw);
     if (outcome.verdict == VERDICT_OK && raw->size > 0)
-        outcome = pprof_request_check(bytes_view(raw), NULL);
+        outcome = pprof_request_check(raw, NULL);
     return outcome;
 }
 

@@ -5,7 +5,9 @@
 #include "pipeline/batch.h"
 
 /* Inflates a pprof (gzip or plain), appends it to raw (empty at the call) and checks it. If the
- * pprof was empty: OK, and raw stays empty. Otherwise the outcome for the client. */
+ * pprof was empty: OK, and raw stays empty. Otherwise the outcome for the client. Memory for the
+ * check is charged to the budget of raw; a profile whose entries would need more than the budget
+ * has is too large. */
 struct outcome pprof_request_read(struct view pprof, struct bytes *raw);
 
 /* Facts found while checking a pprof. */
@@ -17,7 +19,7 @@ struct pprof_facts {
 /* The two halves of pprof_request_read, for callers that repair what was inflated. facts: filled if
  * the pprof is valid; NULL: not wanted. */
 struct outcome pprof_request_inflate(struct view pprof, struct bytes *raw);
-struct outcome pprof_request_check(struct view raw, struct pprof_facts *facts);
+struct outcome pprof_request_check(const struct bytes *raw, struct pprof_facts *facts);
 
 /* Makes a batch of the checked bytes, which are moved into it. The series is taken over even on
  * failure. received: the bytes as received, borrowed; if they are gzip they are kept beside the

@@ -134,6 +134,7 @@ struct outcome attempt_make(struct attempt *attempt)
     struct kafka_exporter *self = attempt->self;
     struct progress *progress = attempt->progress;
     arena_init(&attempt->arena, ARENA_CAP);
+    arena_charge(&attempt->arena, attempt->batch->payload->budget, budget_use, ARENA_SMALL);
     attempt->again = OUTCOME_OK;
     attempt->remake = false;
     attempt->limit = (size_t)self->produce.max_message_bytes;

@@ -1,6 +1,7 @@
 /* Divides requests by topic and key, in wire form. */
 #include "exporters/kafka/kafka.h"
 
+#include "lib/base/sort.h"
 #include "lib/wire/http/http_query.h"
 #include "lib/wire/otlp/otlp.h"
 #include "lib/wire/pprof/ingest_text.h"
@@ -254,7 +255,7 @@ static int compare_first(const void *a, const void *b)
 static bool write_shares(const struct division *division, struct piece *pieces, size_t count)
 {
     size_t groups = 0;
-    qsort(pieces, count, sizeof *pieces, compare_pieces);
+    sort_rows(pieces, count, sizeof *pieces, compare_pieces);
     struct piece **firsts = arena_array(division->arena, count, sizeof *firsts);
     division->shares->all = calloc(count, sizeof *division->shares->all);
     bool good = firsts && division->shares->all;
@@ -262,7 +263,7 @@ static bool write_shares(const struct division *division, struct piece *pieces, 
         if (i == 0 || !same_share(&pieces[i - 1], &pieces[i]))
             firsts[groups++] = &pieces[i];
     if (good)
-        qsort(firsts, groups, sizeof(struct piece *), compare_first);
+        sort_rows(firsts, groups, sizeof(struct piece *), compare_first);
     for (size_t i = 0; good && i < groups; i++) {
         size_t n = 1;
         while (firsts[i] + n < pieces + count && same_share(firsts[i], firsts[i] + n))

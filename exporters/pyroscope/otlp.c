@@ -127,6 +127,7 @@ struct outcome send_pprof_as_otlp(struct pyroscope_exporter *self, struct batch 
     struct outcome outcome;
     struct bytes named;
     arena_init(&arena, INDEX_CAP);
+    arena_charge(&arena, batch->payload->budget, budget_use, ARENA_SMALL);
     bytes_init(&named, PART_CAP, NULL);
     if (pprof_open(&pprof, buffer_view(batch->payload), &arena, &fault))
         outcome = send_open(self, batch, &pprof, &named, &arena, progress);

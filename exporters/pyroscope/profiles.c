@@ -368,6 +368,7 @@ static bool take_series(struct pushing *pushing, const struct profiles_part *par
     struct proto_fault fault;
     arena_release(&pushing->arena);
     arena_init(&pushing->arena, INDEX_CAP);
+    arena_charge(&pushing->arena, pushing->batch->payload->budget, budget_use, ARENA_SMALL);
     if (!pprof_open(&pprof, bytes_view(made), &pushing->arena, &fault)) {
         struct outcome why =
             outcome_of(VERDICT_REJECT, CAUSE_INVALID, "not a valid pprof: %s", fault.reason);
@@ -443,6 +444,7 @@ static struct pushing *pushing_new(struct pyroscope_exporter *self, const struct
     pushing->progress = progress;
     pushing->retry = OUTCOME_OK;
     arena_init(&pushing->arena, INDEX_CAP);
+    arena_charge(&pushing->arena, batch->payload->budget, budget_use, ARENA_SMALL);
     bytes_init(&pushing->part, MESSAGE_CAP, NULL);
     for (size_t i = 0; i < WAVE; i++)
         bytes_init(&pushing->wave[i].message, MESSAGE_CAP, NULL);
@@ -473,6 +475,7 @@ struct outcome send_profiles(struct pyroscope_exporter *self, const struct batch
     if (!pushing)
         return profiles_no_memory();
     arena_init(&arena, INDEX_CAP);
+    arena_charge(&arena, batch->payload->budget, budget_use, ARENA_SMALL);
     bytes_init(&made, MESSAGE_CAP, NULL);
     progress_recall(progress);
     if (profiles_to_pprof_begin(&conversion, buffer_view(batch->payload), &policy, &arena, &reason))

@@ -153,6 +153,7 @@ struct outcome send_pprof(struct pyroscope_exporter *self, const struct batch *b
 {
     struct push push = {.self = self, .batch = batch, .progress = progress};
     arena_init(&push.arena, INDEX_CAP);
+    arena_charge(&push.arena, batch->payload->budget, budget_use, ARENA_SMALL);
     bytes_init(&push.named, MESSAGE_CAP, NULL);
     bytes_init(&push.edited, MESSAGE_CAP, NULL);
     struct outcome outcome = push_profile(&push);

@@ -503,6 +503,7 @@ void flame_add_pprof(struct flame *flame, const struct flame_source *source)
     uint64_t service = left_out_service(series_service(source->series, source->by_ingest));
     flame_begin_profile(flame, series, service, source->arrived);
     arena_init(&arena, ARENA_MIN + 32 * source->raw.size);
+    arena_charge(&arena, flame->budget, budget_take_spare, ARENA_MIN);
     if (!pprof_reopen(&adding.pprof, source->raw, &arena)) {
         flame->truncated = true;
     } else if (is_in_time(&adding, source) && (!filter->ids || has_ids(&adding.pprof))) {
@@ -528,6 +529,7 @@ void flame_add_otlp(struct flame *flame, struct view request, uint64_t arrived)
     struct arena arena;
     struct bytes out;
     arena_init(&arena, ARENA_MIN + 64 * request.size);
+    arena_charge(&arena, flame->budget, budget_take_spare, ARENA_MIN);
     bytes_init(&out, ARENA_MIN + 32 * request.size, flame->budget);
     bool open = profiles_to_pprof_begin(&conversion, request, &policy, &arena, &reason);
     while (open) {

@@ -151,6 +151,7 @@ static void add_jfr(struct flame *flame, const char *query, const char *type, st
     struct recording recording = {.flame = flame, .period = flame_period(query)};
     struct arena arena;
     arena_init(&arena, (size_t)MAX_INFLATED);
+    arena_charge(&arena, flame->budget, budget_take_spare, 0);
     if (!jfr_parts_open(&recording.parts, type, body, flame->budget) ||
         !add_recording(&recording, flame->current.arrived, &arena))
         flame->truncated = true;

@@ -17,11 +17,52 @@ void arena_init(struct arena *arena, size_t cap)
     *arena = (struct arena){.cap = cap};
 }
 
+void arena_charge(struct arena *arena, struct budget *budget, arena_charge_fn *charge,
+                  size_t covered)
+{
+    arena->budget = budget;
+    arena->charge = charge;
+    arena->covered = covered;
+}
+
+void arena_init_scratch(struct arena *scratch, const struct arena *arena)
+{
+    arena_init(scratch, arena->cap > arena->used ? arena->cap - arena->used : 0);
+    arena_charge(scratch, arena->budget, arena->charge, 0);
+}
+
+/* Charges n more bytes, as far as they are not covered. False: no room. */
+static bool arena_take(struct arena *arena, size_t n)
+{
+    size_t taken = arena->taken + n;
+    size_t due = taken > arena->covered ? taken - arena->covered - arena->charged : 0;
+    if (!arena->budget || due == 0 || arena->charge(arena->budget, due)) {
+        arena->taken = taken;
+        arena->charged += arena->budget ? due : 0;
+        return true;
+    }
+    return false;
+}
+
+static void arena_give(struct arena *arena, size_t n)
+{
+    arena->taken -= n;
+    size_t due = arena->taken > arena->covered ? arena->taken - arena->covered : 0;
+    if (arena->charged > due) {
+        budget_give(arena->budget, arena->charged - due);
+        arena->charged = due;
+    }
+}
+
 static struct arena_block *add_block(struct arena *arena, size_t size)
 {
     size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
-    struct arena_block *block = malloc(sizeof *block + room);
+    bool taken = room <= SIZE_MAX - sizeof(struct arena_block) &&
+                 arena_take(arena, sizeof(struct arena_block) + room);
+    struct arena_block *block = taken ? malloc(sizeof *block + room) : NULL;
     if (!block) {
+        if (taken)
+            arena_give(arena, sizeof *block + room);
         arena->starved = true;
         return NULL;
     }
@@ -86,4 +127,5 @@ void arena_release(struct arena *arena)
         arena->blocks = next;
     }
     arena->used = 0;
+    arena_give(arena, arena->taken);
 }

@@ -3,19 +3,38 @@
 #ifndef LIB_BASE_ARENA_H
 #define LIB_BASE_ARENA_H
 
+#include "lib/base/budget.h"
 #include "lib/base/view.h"
 
 struct arena_block;
+
+/* How an arena takes memory: budget_take, budget_take_spare or budget_use. */
+typedef bool arena_charge_fn(struct budget *budget, size_t n);
 
 struct arena {
     struct arena_block *blocks;
     size_t used;  /* bytes handed out, rounding included */
     size_t cap;   /* allocations beyond it fail */
-    bool starved; /* malloc failed for an allocation below the cap; stays set until the next init */
+    bool starved; /* no memory for an allocation below the cap; stays set until the next init */
+    struct budget *budget; /* NULL: nothing is charged */
+    arena_charge_fn *charge;
+    size_t taken, covered, charged; /* bytes of all blocks; of those, not charged; and charged */
 };
 
 /* An empty arena that hands out at most cap bytes; allocates nothing. */
 void arena_init(struct arena *arena, size_t cap);
+
+/* What work on a request may take besides what is charged: too little to be worth it. */
+enum { ARENA_SMALL = 64 << 10 };
+
+/* What the arena takes from now on beyond `covered` bytes is charged to the budget by `charge`,
+ * until arena_release; no room there counts as no memory. For an arena whose size an input of few
+ * bytes can make large. A NULL budget changes nothing. Call it before the first allocation. */
+void arena_charge(struct arena *arena, struct budget *budget, arena_charge_fn *charge,
+                  size_t covered);
+
+/* An empty arena for scratch data, with the room that is left in another and charged like it. */
+void arena_init_scratch(struct arena *scratch, const struct arena *arena);
 
 /* Returns size zeroed bytes, aligned for any type. NULL: beyond the cap, or out of memory. */
 void *arena_alloc(struct arena *arena, size_t size);

@@ -480,6 +480,7 @@ enum verdict profiles_consume(struct correlation *self, struct batch *batch, str
 {
     struct arena arena;
     arena_init(&arena, arena_cap(batch));
+    arena_charge(&arena, self->env->budget, budget_use, ARENA_SMALL + batch->payload->size);
     enum verdict verdict = VERDICT_OK;
     switch (batch->encoding) {
     case BATCH_PPROF:

@@ -237,6 +237,8 @@ static enum verdict groupbyattrs_consume(void *instance, struct batch *batch, st
     if (!ordered)
         return VERDICT_RETRY;
     arena_init(&arena, ((size_t)4 << 20) + 24 * ordered->payload->size);
+    arena_charge(&arena, ordered->payload->budget, budget_use,
+                 ARENA_SMALL + ordered->payload->size);
     attributes_read(&work.merged, VIEW(""), 1, &arena);
     groups_begin(&work.groups, batch->items, &arena);
     made = regrouped(&work, ordered);

@@ -161,6 +161,7 @@ static struct outcome take_delta(struct job *job, struct bytes *raw)
     struct proto_fault fault;
     struct bytes out;
     arena_init(&arena, ARENA_CAP);
+    arena_charge(&arena, raw->budget, budget_take, ARENA_SMALL);
     bytes_init(&out, raw->max, raw->budget);
     enum pprof_delta_result result = PPROF_DELTA_NO_ROOM;
     if (pprof_open(&pprof, bytes_view(raw), &arena, &fault))

@@ -24,7 +24,7 @@ static struct outcome read(const struct pyroscope_receiver *self, struct view pp
         return outcome_no_memory();
     if (outcome.verdict != VERDICT_OK || raw->size == 0)
         return outcome;
-    outcome = pprof_request_check(bytes_view(raw), &facts);
+    outcome = pprof_request_check(raw, &facts);
     if (outcome.verdict == VERDICT_OK && facts.dashed)
         return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
                           "a sample type has a '-' in its name, which Pyroscope does not accept");

@@ -541,6 +541,11 @@ def test_a_wrong_content_type_by_grpc(spanlink):
 
 # Bombs
 
+def pack_gzip(data):
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    return packer.compress(data) + packer.flush()
+
+
 def gzip_bomb(size):
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     return (packer.compress(b"\0" * 2**20) + packer.flush()) * (size >> 20)
@@ -579,6 +584,20 @@ def test_a_profile_that_is_a_bomb(spanlink, bombs):
     code, _ = post(spanlink.ingest, bombs["gzip"], path="/ingest?name=a&format=pprof",
                    kind="application/octet-stream")
     assert code in (400, 413)
+
+
+@pytest.mark.parametrize("name,entry,count", [
+    ("strings", b"\x32\x00", 6_000_000), ("mappings", b"\x1a\x00", 3_000_000),
+    ("locations", b"\x22\x02\x08\x01", 2_000_000), ("functions", b"\x2a\x02\x08\x01", 2_000_000),
+    ("samples", b"\x12\x03\x12\x01\x01", 2_000_000)])
+@pytest.mark.parametrize("packed", [False, True])
+def test_profiles_of_tiny_entries_stay_within_the_budget(spanlink, name, entry, count, packed):
+    """An entry of 2 bytes takes many times as much in an index."""
+    profile = (field(1, b"\x08\x01\x10\x02") + b"\x32\x00" + field(6, b"cpu") +
+               field(6, b"nanoseconds") + b"\x48" + varint(time.time_ns()) + entry * count)
+    body = pack_gzip(profile) if packed else profile
+    code, _ = post(spanlink.ingest, body, path="/ingest?name=tiny.cpu&format=pprof")
+    assert code in ((200, 413) if name == "samples" else (413,))
 
 
 @pytest.mark.parametrize("coding,body", [

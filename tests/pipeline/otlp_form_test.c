@@ -115,7 +115,7 @@ START_TEST(what_is_made_is_charged_to_the_budget)
 {
     struct outcome why;
     struct budget budget;
-    budget_init(&budget, 1);
+    budget_init(&budget, 1 << 20);
     struct batch *batch = pprof_batch_of(profile_of(1, TIME), "shop", NULL);
     batch->payload->budget = &budget;
     struct batch *form = otlp_form(batch, &why);

@@ -1,6 +1,7 @@
 #include "pipeline/otlp_request.h"
 
 #include "lib/wire/otlp/otlp.h"
+#include "lib/wire/proto/proto_write.h"
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
 
@@ -206,6 +207,25 @@ START_TEST(json_that_finds_no_memory_is_to_come_back)
 }
 END_TEST
 
+START_TEST(profiles_with_more_entries_than_the_budget_has_room_for_are_too_large)
+{
+    struct bytes body;
+    struct proto_write write;
+    budget_init(&budget, 8 << 20);
+    bytes_init(&body, 4 << 20, &budget);
+    write = proto_write_begin(&body);
+    size_t opened = proto_write_open(&write, 2);
+    for (size_t i = 0; i < 600000; i++)
+        proto_write_bytes(&write, 5, VIEW(""));
+    proto_write_close(&write, opened);
+    ck_assert_ptr_null(proto_write_fault(&write));
+    struct outcome outcome = otlp_request_read(SIGNAL_PROFILES, false, &body, &request);
+    ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
+    ck_assert_int_eq(outcome.cause, CAUSE_TOO_LARGE);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
 START_TEST(without_memory_the_client_is_told_to_come_back)
 {
     struct view body = TRACES(BAD_SPAN, PB_SPAN(pb_fill(5, 5000, 'x')));
@@ -241,4 +261,5 @@ SUITE_MAIN("otlp_request", a_good_request_becomes_a_batch_of_the_same_bytes,
            without_attributes_the_rest_tells_the_layout, profiles_that_fit_no_layout_are_refused,
            profiles_come_as_json_too, an_upgrade_that_finds_no_memory_is_to_come_back,
            json_that_finds_no_memory_is_to_come_back,
+           profiles_with_more_entries_than_the_budget_has_room_for_are_too_large,
            without_memory_the_client_is_told_to_come_back)

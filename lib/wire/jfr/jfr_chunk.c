@@ -119,7 +119,7 @@ static bool make_plans(struct jfr_chunk *chunk, struct jfr_reading *reading,
 bool jfr_chunk_prepare(struct jfr_chunk *chunk, struct jfr_reading *reading)
 {
     struct jfr_metadata metadata;
-    arena_init(&reading->scratch, reading->arena->cap - reading->arena->used);
+    arena_init_scratch(&reading->scratch, reading->arena);
     bool good = jfr_metadata_open(&metadata, reading, chunk->bytes, chunk->metadata_offset) &&
                 make_plans(chunk, reading, &metadata) && jfr_pool_read(chunk, reading, &metadata);
     arena_release(&reading->scratch);

@@ -1,5 +1,6 @@
 #include "lib/wire/jfr/jfr_labels.h"
 
+#include "lib/base/sort.h"
 #include "lib/base/utf8.h"
 
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static bool read_map(struct jfr_label_map *map, struct view raw, uint32_t number
     while (proto_scan_next(&scan, &field))
         if (field.number == number)
             map->entries[map->count++] = read_entry(field.bytes);
-    qsort(map->entries, map->count, sizeof *map->entries, by_key);
+    sort_rows(map->entries, map->count, sizeof *map->entries, by_key);
     return true;
 }
 

@@ -1,5 +1,7 @@
 #include "lib/wire/jfr/jfr_metadata.h"
 
+#include "lib/base/sort.h"
+
 #include <stdlib.h>
 
 static const char part[] = "metadata";
@@ -189,7 +191,8 @@ static int jfr_jfr_metadata_by_id(const void *a, const void *b)
 
 static bool index_types(struct jfr_metadata *metadata, struct jfr_reading *reading)
 {
-    qsort(metadata->types, metadata->type_count, sizeof *metadata->types, jfr_jfr_metadata_by_id);
+    sort_rows(metadata->types, metadata->type_count, sizeof *metadata->types,
+              jfr_jfr_metadata_by_id);
     for (size_t i = 1; i < metadata->type_count; i++)
         if (metadata->types[i].id == metadata->types[i - 1].id)
             return jfr_refuse(reading, part, "two classes have one id", metadata->at);

@@ -1,5 +1,6 @@
 #include "lib/wire/jfr/jfr_stacks.h"
 
+#include "lib/base/sort.h"
 #include "lib/wire/jfr/jfr_chunk.h"
 
 #include <stdlib.h>
@@ -215,7 +216,7 @@ static bool open_chunk(struct jfr_stack_tables *tables, const struct jfr_chunk *
     struct jfr_fault fault;
     struct jfr_reading reading = {.raw = chunk->bytes, .arena = arena, .fault = &fault};
     struct pools pools = {.tables = tables, .metadata = &tables->metadata, .arena = arena};
-    arena_init(&reading.scratch, arena->cap > arena->used ? arena->cap - arena->used : 0);
+    arena_init_scratch(&reading.scratch, arena);
     bool good =
         jfr_metadata_open(&tables->metadata, &reading, chunk->bytes, chunk->metadata_offset);
     struct jfr_metadata copy = tables->metadata;
@@ -236,7 +237,7 @@ static bool open_chunk(struct jfr_stack_tables *tables, const struct jfr_chunk *
     tables->frame_field_count = frame ? frame->count : 0;
     for (int i = 0; i < TABLES; i++)
         if (tables->of[i].count)
-            qsort(tables->of[i].rows, tables->of[i].count, sizeof *tables->of[i].rows, by_key);
+            sort_rows(tables->of[i].rows, tables->of[i].count, sizeof *tables->of[i].rows, by_key);
     return true;
 }
 

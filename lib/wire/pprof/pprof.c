@@ -5,7 +5,7 @@
 
 struct view pprof_string(const struct pprof *pprof, uint64_t index)
 {
-    return index < pprof->string_count ? pprof->strings[index] : VIEW("");
+    return index < pprof->string_count ? pprof_string_at(pprof, index) : VIEW("");
 }
 
 /* Appends the values of a field, packed or not. pprof_open has checked that they fit. */

@@ -34,9 +34,9 @@ struct pprof_fields {
 
 struct pprof {
     struct view raw;
-    struct view *strings; /* the string table */
-    uint8_t *keys;        /* enum pprof_key of each string; a table may repeat strings */
-    unsigned keys_seen;   /* bits 1 << enum pprof_key of the keys in the table */
+    uint32_t *strings;  /* where each field of the string table starts; see pprof_string_at */
+    uint8_t *keys;      /* enum pprof_key of each string; a table may repeat strings */
+    unsigned keys_seen; /* bits 1 << enum pprof_key of the keys in the table */
     size_t string_count;
     struct pprof_type types[PPROF_MAX_TYPES]; /* of the values, in order */
     size_t type_count;
@@ -57,13 +57,20 @@ struct pprof_sample {
 };
 
 /* Validates raw (inflated) bytes as a profile and indexes it; raw is borrowed, the index is in the
- * arena (17 bytes per string). False: fault is set; an exhausted arena is reason "too large".
+ * arena (5 bytes per string). False: fault is set; an exhausted arena, or 4 GiB, is reason
+ * pprof_too_large.
  * Besides violations of shape_pprof it refuses what every server refuses: no sample type,
  * string_table[0] not "", a string that is not UTF-8, a string index outside the table, a location
  * or function id 0, a sample whose value count differs from the number of types. More than
  * PPROF_MAX_TYPES types are refused too. */
 bool pprof_open(struct pprof *pprof, struct view raw, struct arena *arena,
                 struct proto_fault *fault);
+
+extern const char pprof_too_large[];
+
+/* How many bytes the indices that are made to split or convert an open profile take at most: an
+ * entry of the profile may have 2 bytes, and then its row in an index is many times as large. */
+size_t pprof_tables_most(const struct pprof *pprof);
 
 /* As pprof_open, without validation: for bytes that pprof_open has accepted before. False: the
  * arena has no room. */
@@ -80,6 +87,17 @@ static inline bool pprof_has_time(const struct pprof *pprof)
 struct proto_scan pprof_samples(const struct pprof *pprof);
 bool pprof_next_sample(const struct pprof *pprof, struct proto_scan *scan,
                        struct pprof_sample *sample);
+
+/* The string with an index below string_count. */
+static inline struct view pprof_string_at(const struct pprof *pprof, size_t index)
+{
+    const uint8_t *at = pprof->raw.data + pprof->strings[index];
+    while (*at++ & 0x80)
+        ; /* the tag */
+    uint64_t size = *at;
+    at = size < 0x80 ? at + 1 : proto_varint(at, pprof->raw.data + pprof->raw.size, &size);
+    return (struct view){at, (size_t)size};
+}
 
 /* The string with an index; empty if the index is outside the table. */
 struct view pprof_string(const struct pprof *pprof, uint64_t index);

@@ -1,5 +1,6 @@
 #include "lib/wire/pprof/pprof_delta.h"
 
+#include "lib/base/sort.h"
 #include "lib/wire/pprof/pprof_fields.h"
 #include "lib/wire/pprof/pprof_identity.h"
 #include "lib/wire/pprof/pprof_split.h"
@@ -114,7 +115,7 @@ static bool read_rows(struct growth *growth, struct arena *arena)
         memcpy(row->value, sample.values, growth->pprof->type_count * sizeof *row->value);
     }
     if (growth->count)
-        qsort(growth->rows, growth->count, sizeof *growth->rows, by_identity);
+        sort_rows(growth->rows, growth->count, sizeof *growth->rows, by_identity);
     merge(growth);
     return true;
 }

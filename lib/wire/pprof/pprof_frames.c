@@ -1,5 +1,6 @@
 #include "lib/wire/pprof/pprof_frames.h"
 
+#include "lib/base/sort.h"
 #include "lib/wire/pprof/pprof_cursor.h"
 #include "lib/wire/pprof/pprof_fields.h"
 
@@ -65,17 +66,6 @@ static struct row row_of(struct view body, uint32_t kind)
     return row;
 }
 
-/* Sorts rows that begin with their id, unless they are sorted. */
-static void sort_rows(void *table, size_t count, size_t size)
-{
-    const uint8_t *rows = table;
-    size_t i = 1;
-    while (i < count && pprof_frames_by_id(rows + (i - 1) * size, rows + i * size) <= 0)
-        i++;
-    if (i < count)
-        qsort(table, count, size, pprof_frames_by_id);
-}
-
 /* Reads the mappings or the functions. */
 static bool read_rows(const struct pprof *pprof, uint32_t kind, struct rows *rows,
                       struct arena *arena)
@@ -89,7 +79,7 @@ static bool read_rows(const struct pprof *pprof, uint32_t kind, struct rows *row
     while (pprof_next(&scan, &field))
         if (field.number == kind)
             rows->rows[rows->count++] = row_of(field.bytes, kind);
-    sort_rows(rows->rows, rows->count, sizeof *rows->rows);
+    sort_rows(rows->rows, rows->count, sizeof *rows->rows, pprof_frames_by_id);
     return true;
 }
 
@@ -157,7 +147,7 @@ static void read_frames(struct pprof_frames *frames, const struct opening *openi
         frames->locations[frames->count++] = frame_of(opening, field.bytes);
         frames->dense &= frames->locations[frames->count - 1].id == frames->count;
     }
-    sort_rows(frames->locations, frames->count, sizeof *frames->locations);
+    sort_rows(frames->locations, frames->count, sizeof *frames->locations, pprof_frames_by_id);
 }
 
 bool pprof_frames_open(struct pprof_frames *frames, const struct pprof *pprof, bool symbolizes,

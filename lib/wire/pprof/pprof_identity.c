@@ -1,5 +1,6 @@
 #include "lib/wire/pprof/pprof_identity.h"
 
+#include "lib/base/sort.h"
 #include "lib/wire/pprof/pprof_cursor.h"
 #include "lib/wire/pprof/pprof_fields.h"
 
@@ -109,7 +110,7 @@ static void add_functions(struct pprof_identity *identity)
                 pprof_identity_id_of(field.bytes),
                 of_message(identity->pprof, field.bytes, FUNCTION_STRINGS)};
     if (count)
-        qsort(identity->functions, count, sizeof *identity->functions, pprof_identity_by_id);
+        sort_rows(identity->functions, count, sizeof *identity->functions, pprof_identity_by_id);
 }
 
 static void add_locations(struct pprof_identity *identity)
@@ -122,7 +123,7 @@ static void add_locations(struct pprof_identity *identity)
             identity->locations[count++] = (struct pprof_identified){
                 pprof_identity_id_of(field.bytes), of_location(identity, field.bytes)};
     if (count)
-        qsort(identity->locations, count, sizeof *identity->locations, pprof_identity_by_id);
+        sort_rows(identity->locations, count, sizeof *identity->locations, pprof_identity_by_id);
 }
 
 bool pprof_identity_open(struct pprof_identity *identity, const struct pprof *pprof,

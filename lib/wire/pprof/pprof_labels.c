@@ -50,7 +50,7 @@ static size_t count_keys(const struct pprof *pprof, struct view sample, const st
         if (index == 0 || index >= pprof->string_count ||
             stays_on_sample((enum pprof_key)pprof->keys[index]))
             continue;
-        struct view key = pprof->strings[index];
+        struct view key = pprof_string_at(pprof, index);
         if (!series_get(series, key).data && !is_among(keys, count, key))
             keys[count++] = key;
     }

@@ -209,12 +209,14 @@ static enum pprof_key pprof_open_key_of(struct view text)
     }
 }
 
+const char pprof_too_large[] = "too large";
+
 static struct view add_string(struct opening *opening, const struct proto_field *field)
 {
     struct pprof *pprof = opening->pprof;
     size_t at = opening->strings++;
     enum pprof_key key = pprof_open_key_of(field->bytes);
-    pprof->strings[at] = field->bytes;
+    pprof->strings[at] = (uint32_t)(field->start - pprof->raw.data);
     pprof->keys[at] = (uint8_t)key;
     pprof->keys_seen |= 1u << key;
     return field->bytes;
@@ -332,15 +334,19 @@ static bool pprof_open_prepare(struct opening *opening, struct arena *arena)
         return pprof_open_refuse(opening, "Profile", NULL, "too many sample types");
     if (pprof->string_count == 0)
         return pprof_open_refuse(opening, "Profile", NULL, "the first string is not \"\"");
-    pprof->strings = arena_array(arena, pprof->string_count, sizeof *pprof->strings);
+    /* What can never fit must not look like a lack of memory for now. */
+    size_t most = (arena->cap - arena->used) / (sizeof *pprof->strings + 1);
+    if (pprof->raw.size > UINT32_MAX || pprof->string_count > most)
+        return pprof_open_refuse(opening, "Profile", NULL, pprof_too_large);
+    pprof->strings = arena_array_raw(arena, pprof->string_count, sizeof *pprof->strings);
     pprof->keys = arena_alloc(arena, pprof->string_count);
     return (pprof->strings && pprof->keys) ||
-           pprof_open_refuse(opening, "Profile", NULL, "too large");
+           pprof_open_refuse(opening, "Profile", NULL, pprof_too_large);
 }
 
 static struct pprof_type named(const struct pprof *pprof, const uint64_t type[2])
 {
-    return (struct pprof_type){pprof->strings[type[0]], pprof->strings[type[1]]};
+    return (struct pprof_type){pprof_string_at(pprof, type[0]), pprof_string_at(pprof, type[1])};
 }
 
 static void name_types(struct opening *opening)

@@ -210,7 +210,7 @@ static uint8_t *put_tables(struct pprof_tables *tables, uint8_t *out)
         }
     for (size_t i = 0; i < tables->pprof->string_count; i++) {
         bool used = pprof_tables_used(tables, tables->string_marks[i]);
-        struct view string = used ? tables->pprof->strings[i] : VIEW("");
+        struct view string = used ? pprof_string_at(tables->pprof, i) : VIEW("");
         if (used || tables->kept)
             out = proto_bytes_put(proto_len_put(out, PROFILE_STRING_TABLE, string.size), string);
     }

@@ -1,5 +1,6 @@
 #include "lib/wire/pprof/pprof_stacks.h"
 
+#include "lib/base/sort.h"
 #include "lib/wire/pprof/pprof_cursor.h"
 #include "lib/wire/pprof/pprof_fields.h"
 
@@ -61,7 +62,8 @@ static bool read_functions(struct pprof_stacks *stacks, struct arena *arena)
     while (pprof_next(&scan, &field))
         if (field.number == PROFILE_FUNCTION)
             read_function(stacks, field.bytes);
-    qsort(stacks->functions, stacks->function_count, sizeof *stacks->functions, pprof_stacks_by_id);
+    sort_rows(stacks->functions, stacks->function_count, sizeof *stacks->functions,
+              pprof_stacks_by_id);
     return true;
 }
 
@@ -101,7 +103,8 @@ static bool read_mappings(struct pprof_stacks *stacks, struct arena *arena)
     while (pprof_next(&scan, &field))
         if (field.number == PROFILE_MAPPING)
             read_mapping(stacks, field.bytes);
-    qsort(stacks->mappings, stacks->mapping_count, sizeof *stacks->mappings, pprof_stacks_by_id);
+    sort_rows(stacks->mappings, stacks->mapping_count, sizeof *stacks->mappings,
+              pprof_stacks_by_id);
     return true;
 }
 
@@ -110,7 +113,7 @@ static struct view file_of(const struct pprof_stacks *stacks, uint64_t mapping_i
 {
     const struct pprof_stack_mapping *mapping =
         pprof_stacks_find(stacks->mappings, stacks->mapping_count, sizeof *mapping, mapping_id);
-    struct view path = mapping ? stacks->pprof->strings[mapping->file] : VIEW("");
+    struct view path = mapping ? pprof_string_at(stacks->pprof, mapping->file) : VIEW("");
     const uint8_t *slash = path.size ? memrchr(path.data, '/', path.size) : NULL;
     if (slash)
         path = view_between(slash + 1, path.data + path.size);
@@ -195,7 +198,8 @@ static bool read_locations(struct pprof_stacks *stacks, struct arena *arena)
     while (pprof_next(&scan, &field))
         if (field.number == PROFILE_LOCATION && !read_location(stacks, field.bytes, arena))
             return false;
-    qsort(stacks->locations, stacks->location_count, sizeof *stacks->locations, pprof_stacks_by_id);
+    sort_rows(stacks->locations, stacks->location_count, sizeof *stacks->locations,
+              pprof_stacks_by_id);
     return true;
 }
 

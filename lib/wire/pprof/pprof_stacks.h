@@ -55,7 +55,8 @@ static inline size_t pprof_stacks_names(const struct pprof_stacks *stacks)
 static inline struct view pprof_stacks_text(const struct pprof_stacks *stacks, uint32_t name)
 {
     size_t strings = stacks->pprof->string_count;
-    return name < strings ? stacks->pprof->strings[name] : stacks->addresses[name - strings];
+    return name < strings ? pprof_string_at(stacks->pprof, name)
+                          : stacks->addresses[name - strings];
 }
 
 #endif

@@ -1,5 +1,6 @@
 #include "lib/wire/pprof/pprof_tables.h"
 
+#include "lib/base/sort.h"
 #include "lib/wire/pprof/pprof_cursor.h"
 #include "lib/wire/pprof/pprof_fields.h"
 
@@ -57,7 +58,7 @@ static size_t mark_string(struct pprof_tables *tables, uint64_t index, uint32_t 
     if (index >= pprof->string_count ||
         !pprof_tables_take(tables, &tables->string_marks[index], number))
         return 0;
-    return proto_len_size(PROFILE_STRING_TABLE, pprof->strings[index].size);
+    return proto_len_size(PROFILE_STRING_TABLE, pprof_string_at(pprof, index).size);
 }
 
 /* Marks the strings that a message's fields in `bits` refer to. */
@@ -221,7 +222,7 @@ static void sort(struct pprof_table *table)
     table->dense = is_dense(table);
     if (table->dense)
         return;
-    qsort(table->entries, table->count, sizeof(struct pprof_entry), pprof_tables_by_id);
+    sort_rows(table->entries, table->count, sizeof(struct pprof_entry), pprof_tables_by_id);
     table->dense = is_dense(table);
 }
 
@@ -257,6 +258,15 @@ static bool pprof_tables_allocate(struct pprof_tables *tables, const size_t coun
     tables->string_marks = arena_array(arena, strings, sizeof *tables->string_marks);
     tables->string_ranks = arena_array(arena, strings, sizeof *tables->string_ranks);
     return ok && tables->fixed && tables->string_marks && tables->string_ranks;
+}
+
+size_t pprof_tables_most(const struct pprof *pprof)
+{
+    enum { STRING = sizeof *pprof->strings + 1 + 2 * sizeof(uint32_t) };
+    size_t entries = 0;
+    for (unsigned i = 0; i < TABLE_KINDS; i++)
+        entries += pprof->fields[table_fields[i]].count;
+    return pprof->string_count * STRING + entries * (sizeof(struct pprof_entry) + sizeof(uint32_t));
 }
 
 bool pprof_tables_open(struct pprof_tables *tables, const struct pprof *pprof, struct arena *arena)

@@ -158,12 +158,14 @@ static bool find_span_ids(struct otlp_dictionary *dictionary, struct arena *aren
     return true;
 }
 
+const char otlp_profiles_too_large[] = "too large";
+
 bool otlp_dictionary_open(struct otlp_dictionary *dictionary, struct view request,
                           struct arena *arena, const char **reason)
 {
     *dictionary = (struct otlp_dictionary){0};
     each_entry(dictionary, request, false);
-    *reason = "too large";
+    *reason = otlp_profiles_too_large;
     for (unsigned table = 0; table < OTLP_TABLES; table++) {
         size_t count = dictionary->of[table].count;
         dictionary->of[table].entries = arena_array(arena, count, sizeof(struct view));

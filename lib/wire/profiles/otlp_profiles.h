@@ -56,10 +56,12 @@ struct otlp_profile_sample {
 /* Indexes the dictionary of a checked request; the request is borrowed, the index is in the arena
  * (16 bytes per entry, 32 per attribute). False: an index outside its table, no room, or samples in
  * the layout of protocol 1.8 or 1.9 (field 3 of a Sample is LEN, or field 4 a varint although its
- * lists are packed); *reason says which (static text). Index 0 means "not set" and is legal even
- * with an empty table. */
+ * lists are packed); *reason says which (static text; no room: otlp_profiles_too_large). Index 0
+ * means "not set" and is legal even with an empty table. */
 bool otlp_dictionary_open(struct otlp_dictionary *dictionary, struct view request,
                           struct arena *arena, const char **reason);
+
+extern const char otlp_profiles_too_large[];
 
 /* The string that field `number` of a message refers to, the last one if repeated; empty for index
  * 0 and indices outside the table. */

@@ -1,5 +1,6 @@
 #include "lib/wire/profiles/profiles_attributes.h"
 
+#include "lib/base/sort.h"
 #include "lib/wire/profiles/otlp_label.h"
 
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static bool number_services(struct profiles_attributes *attributes, struct arena
         if (attributes->of[i].kind == ATTRIBUTE_SERVICE_NAME && attributes->of[i].text.size)
             found[at++] = &attributes->of[i];
     if (count)
-        qsort(found, count, sizeof *found, by_text);
+        sort_rows(found, count, sizeof *found, by_text);
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || !view_eq(found[i]->text, found[i - 1]->text))
             attributes->services[++attributes->service_count] = found[i]->text;

@@ -1,5 +1,6 @@
 #include "lib/wire/profiles/profiles_dictionary.h"
 
+#include "lib/base/sort.h"
 #include "lib/wire/pprof/pprof_fields.h"
 #include "lib/wire/proto/proto_numbers.h"
 
@@ -64,7 +65,7 @@ static bool profiles_dictionary_read_ids(struct profiles_dictionary *dictionary,
                 (struct profiles_id){proto_find_number(field.bytes, TABLE_ID), index};
         }
     if (count)
-        qsort(ids->of, count, sizeof *ids->of, profiles_dictionary_by_id);
+        sort_rows(ids->of, count, sizeof *ids->of, profiles_dictionary_by_id);
     return true;
 }
 
@@ -311,7 +312,7 @@ void profiles_dictionary_write(struct profiles_dictionary *dictionary, struct pr
     write_table(dictionary, write, PROFILE_FUNCTION, write_function);
     write_set(write, OTLP_TABLE_LINK, &dictionary->links);
     for (size_t i = 0; i < pprof->string_count; i++)
-        proto_write_bytes(write, OTLP_TABLE_STRING + 1, pprof->strings[i]);
+        proto_write_bytes(write, OTLP_TABLE_STRING + 1, pprof_string_at(pprof, i));
     write_set(write, OTLP_TABLE_STRING, &dictionary->keys);
     write_set(write, OTLP_TABLE_ATTRIBUTE, &dictionary->attributes);
     write_set(write, OTLP_TABLE_STACK, &dictionary->stacks);

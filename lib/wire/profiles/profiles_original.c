@@ -72,7 +72,7 @@ bool profiles_original_write(struct view payload, const struct profiles_original
     struct proto_fault fault;
     struct arena scratch;
     /* A request may have many payloads: release what each needs. */
-    arena_init(&scratch, arena->cap - arena->used);
+    arena_init_scratch(&scratch, arena);
     enum inflate_result inflated = inflate_append(encoding, payload, out);
     made->inflated = inflated == INFLATE_TOO_LARGE ? out->max : out->size;
     bool good = inflated == INFLATE_OK && pprof_open(&pprof, bytes_view(out), &scratch, &fault) &&

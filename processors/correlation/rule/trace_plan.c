@@ -155,6 +155,7 @@ bool trace_plan_read(struct trace_plan *plan, const struct correlation *self,
                                 .notes = buffer_view(batch->notes),
                                 .tenant = correlation_tenant(self, batch)};
     arena_init(&plan->arena, arena_cap(batch));
+    arena_charge(&plan->arena, self->env->budget, budget_use, ARENA_SMALL + batch->payload->size);
     plan->capacity = batch->items;
     plan->rows = arena_array_raw(&plan->arena, plan->capacity, sizeof *plan->rows);
     return plan->rows && trace_plan_read_request(plan, self);

@@ -431,7 +431,7 @@ END_TEST
 static bool has_string(const struct pprof *pprof, const char *text)
 {
     for (size_t i = 0; i < pprof->string_count; i++)
-        if (view_eq(pprof->strings[i], view_of(text)))
+        if (view_eq(pprof_string_at(pprof, i), view_of(text)))
             return true;
     return false;
 }

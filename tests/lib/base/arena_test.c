@@ -53,5 +53,29 @@ START_TEST(texts_end_in_nul)
 }
 END_TEST
 
+START_TEST(what_is_not_covered_is_charged_until_the_release)
+{
+    struct budget budget;
+    struct arena arena, scratch;
+    budget_init(&budget, 1 << 20);
+    arena_init(&arena, SIZE_MAX);
+    arena_charge(&arena, &budget, budget_take, 300000);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 200000));
+    ck_assert_uint_eq(budget_used(&budget), 0);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 200000));
+    ck_assert_uint_ge(budget_used(&budget), 100000);
+    ck_assert_uint_lt(budget_used(&budget), 110000);
+    ck_assert_ptr_null(arena_alloc(&arena, 1 << 20));
+    ck_assert(arena.starved);
+    ck_assert_uint_lt(budget_used(&budget), 110000);
+    arena_init_scratch(&scratch, &arena);
+    ck_assert_ptr_nonnull(arena_alloc(&scratch, 100000));
+    ck_assert_uint_ge(budget_used(&budget), 200000);
+    arena_release(&scratch);
+    arena_release(&arena);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
 SUITE_MAIN("arena", memory_is_zeroed_and_aligned, the_cap_holds, sizes_that_overflow_are_refused,
-           texts_end_in_nul)
+           texts_end_in_nul, what_is_not_covered_is_charged_until_the_release)

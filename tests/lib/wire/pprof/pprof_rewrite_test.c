@@ -203,7 +203,7 @@ START_TEST(a_time_is_set_behind_the_rewriting)
     struct view view = {out, splice_size(&splice)};
     ck_assert(pprof_open(&pprof, view, &arena, &fault));
     ck_assert_int_eq(pprof.time_nanos, 1700000000123456789);
-    ck_assert(view_eq(pprof.strings[pprof.string_count - 1], VIEW("span_id")));
+    ck_assert(view_eq(pprof_string_at(&pprof, pprof.string_count - 1), VIEW("span_id")));
     arena_release(&arena);
     bytes_release(&raw);
 }

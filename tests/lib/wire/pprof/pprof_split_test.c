@@ -219,7 +219,7 @@ static size_t empty_strings(const struct pprof *part)
 {
     size_t empty = 0;
     for (size_t i = 0; i < part->string_count; i++)
-        empty += part->strings[i].size == 0;
+        empty += pprof_string_at(part, i).size == 0;
     return empty;
 }
 

@@ -150,7 +150,8 @@ static void compare(const Perftools__Profiles__Profile *reference)
     ck_assert_int_eq(pprof.duration_nanos, reference->duration_nanos);
     ck_assert_int_eq(pprof.period, reference->period);
     for (size_t i = 0; i < pprof.type_count; i++)
-        ck_assert(view_eq(pprof.types[i].type, pprof.strings[reference->sample_type[i]->type]));
+        ck_assert(view_eq(pprof.types[i].type,
+                          pprof_string_at(&pprof, (size_t)reference->sample_type[i]->type)));
     struct proto_scan scan = proto_scan_begin(pprof.raw);
     struct pprof_sample sample;
     for (size_t i = 0; i < pprof.sample_count; i++) {
