@@ -560,8 +560,8 @@ def test_what_a_removed_exporter_left_in_the_journal_is_told_and_delivered(tmp_p
     sidecar.backend.status = 200
     assert harness.wait_for(lambda: sidecar.state()["journal"]["entries"] == 0, 30)
     assert harness.wait_for(lambda: sidecar.state()["trouble"] is None, 30)
-    assert "otlp_http: was removed by a reload, and nothing of it waits any more" in \
-        sidecar.log.read_text()
+    told = "otlp_http: was removed by a reload, and nothing of it waits any more"
+    assert harness.wait_for(lambda: told in sidecar.log.read_text(), 30)
     sidecar.stop()
 
 

@@ -29,8 +29,6 @@ def spans(service, first, count, padding=0):
     return request
 
 
-@pytest.mark.parametrize("encoding", ["otlp_proto",
-                                      pytest.param("otlp_json", marks=pytest.mark.soak)])
 def log_records(count, padding):
     request = payloads.REQUESTS["logs"]()
     scope = request.resource_logs.add().scope_logs.add()
@@ -39,6 +37,8 @@ def log_records(count, padding):
     return request
 
 
+@pytest.mark.parametrize("encoding", ["otlp_proto",
+                                      pytest.param("otlp_json", marks=pytest.mark.soak)])
 def test_a_collector_reads_what_is_written(kafka, tmp_path, encoding):
     topics = {what: kafka.topic(f"{encoding}_{what}", 3) for what in sides.GROUPS}
     through = harness.Collector(tmp_path / "through").start()
