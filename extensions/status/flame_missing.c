@@ -138,10 +138,8 @@ static void note_service(struct status *self, struct wanted *wanted)
         const struct known_service *each = known->services[i];
         if (!names_eq(&known->names, each->name, name))
             continue;
-        wanted->came.cpu_ns += each->cpu_ns;
-        wanted->came.wall_ns += each->wall_ns;
-        wanted->came.samples += each->samples;
-        wanted->came.wall_samples += each->wall_samples;
+        wanted_add_came(wanted, &(struct known_sum){each->cpu_ns, each->wall_ns, each->samples,
+                                                    each->wall_samples});
     }
     for (uint32_t i = 0; i < known->span_count && !wanted->recalled; i++) {
         const struct known_span *span = known_at(known, i);

@@ -173,7 +173,7 @@ static uint64_t first_arrival(const struct known *known, const struct known_span
     return arrival || !known_has_samples(span) ? arrival : span->decided;
 }
 
-static void add_came(struct wanted *wanted, const struct known_sum *more)
+void wanted_add_came(struct wanted *wanted, const struct known_sum *more)
 {
     wanted->came.cpu_ns += more->cpu_ns;
     wanted->came.wall_ns += more->wall_ns;
@@ -193,8 +193,8 @@ static void note_came(struct wanted *wanted, size_t n, const struct known_span *
          !view_eq(under, view_of(wanted->query->service))))
         return;
     wanted->recalled |= span->recalled;
-    add_came(wanted,
-             &(struct known_sum){span->cpu_ns, span->wall_ns, span->samples, span->wall_samples});
+    wanted_add_came(wanted, &(struct known_sum){span->cpu_ns, span->wall_ns, span->samples,
+                                                span->wall_samples});
 }
 
 /* Adds that of ids which are remembered no more, but for those whose service is not asked for. */
@@ -206,8 +206,9 @@ static void note_figures(struct wanted *wanted)
         bool cpu = row->service & FIGURES_TIME_CPU;
         if (*wanted->query->service && (row->service & ~(uint32_t)FIGURES_TIME_CPU) != service)
             continue;
-        add_came(wanted, &(struct known_sum){row->cpu_ns, row->wall_ns, cpu ? row->samples : 0,
-                                             cpu ? 0 : row->samples});
+        wanted_add_came(wanted,
+                        &(struct known_sum){row->cpu_ns, row->wall_ns, cpu ? row->samples : 0,
+                                            cpu ? 0 : row->samples});
     }
 }
 

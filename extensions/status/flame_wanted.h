@@ -47,6 +47,9 @@ struct wanted {
 void wanted_find(struct status *self, struct wanted *wanted);
 void wanted_release(struct wanted *wanted);
 
+/* Adds to what is known of their samples. */
+void wanted_add_came(struct wanted *wanted, const struct known_sum *more);
+
 /* Under the watch's lock: notes whether a service's profiles between these times were not kept. */
 void wanted_note_left_out(struct status *self, struct wanted *wanted, struct view service,
                           uint64_t from, uint64_t to);

@@ -57,18 +57,22 @@ def test_a_group_of_members_with_other_strategies_is_explained(kafka, backend, t
     assert gateway.stop() == 0
 
 
+def reader_of(name, kafka, backend, folder):
+    """A gateway that reads a new topic with one partition."""
+    return gateways.Gateway(folder, {
+        "brokers": kafka.addresses, "group_id": name,
+        "traces": {"topics": [kafka.topic(name, 1)]}}, backend)
+
+
 def test_the_first_join_of_a_group_is_no_silence_of_the_brokers(kafka, backend, tmp_path):
-    name = kafka.topic("first_join", 1)
-    gateway = gateways.Gateway(tmp_path, {
-        "brokers": kafka.addresses, "group_id": name, "traces": {"topics": [name]}}, backend)
+    gateway = reader_of("first_join", kafka, backend, tmp_path)
     assert not gateway.lines("no answer from the brokers")
     assert gateway.stop() == 0
 
 
 def test_a_topic_that_is_gone_is_named(kafka, backend, tmp_path):
-    name = kafka.topic("gone", 1)
-    gateway = gateways.Gateway(tmp_path, {
-        "brokers": kafka.addresses, "group_id": name, "traces": {"topics": [name]}}, backend)
+    name = "gone"
+    gateway = reader_of(name, kafka, backend, tmp_path)
     kafka.forget([name])
     assert harness.wait_for(lambda: f"the topic {name} does not exist" in gateway.ready()[1], 60), (
         gateway.ready(), gateway.tail())

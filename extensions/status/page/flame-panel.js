@@ -134,9 +134,10 @@ export class FlamePanel {
 	}
 
 	nothing() {
-		const { span, from } = this.source;
+		const { span, from, name } = this.source;
 		const next = h("p", this.meta.missing || (span ? "No sample was taken while this span ran."
-			: from ? "No profile of this time is kept." : "No sample is here."));
+			: from ? `No ${name === undefined ? "profile" : "sample of this route"} of this time is kept.`
+				: "No sample is here."));
 		if (!span && !from) this.sayWhy(next);
 		const types = this.meta.types.filter((type) => type !== this.meta.type);
 		return notice("", "No samples here", next, types.length > 0 ? this.types() : null,
