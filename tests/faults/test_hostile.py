@@ -589,7 +589,7 @@ def test_a_profile_that_is_a_bomb(spanlink, bombs):
 @pytest.mark.parametrize("name,entry,count", [
     ("strings", b"\x32\x00", 6_000_000), ("mappings", b"\x1a\x00", 3_000_000),
     ("locations", b"\x22\x02\x08\x01", 2_000_000), ("functions", b"\x2a\x02\x08\x01", 2_000_000),
-    ("samples", b"\x12\x03\x12\x01\x01", 2_000_000)])
+    ("comments", b"\x68\x00", 3_000_000), ("samples", b"\x12\x03\x12\x01\x01", 2_000_000)])
 @pytest.mark.parametrize("packed", [False, True])
 def test_profiles_of_tiny_entries_stay_within_the_budget(spanlink, name, entry, count, packed):
     """An entry of 2 bytes takes many times as much in an index."""

@@ -2,6 +2,8 @@
 
 #include "tests/support/suite.h"
 
+#include <stdlib.h>
+
 /* The fields of a small profile: sample_type {1, 1} and the string "". */
 #define SMALL                                                                                      \
     "\x0a\x04\x08\x01\x10\x01\x32\x00\x32\x03"                                                     \
@@ -16,8 +18,11 @@ static struct outcome read_with(uint8_t tag, size_t count, size_t limit, size_t 
     budget_init(&budget, limit);
     bytes_init(&made, SIZE_MAX, NULL);
     ck_assert_int_eq(bytes_append_view(&made, VIEW(SMALL)), BYTES_OK);
+    uint8_t *more = calloc(count, 2);
     for (size_t i = 0; i < count; i++)
-        ck_assert_int_eq(bytes_append(&made, (uint8_t[]){tag, 0}, 2), BYTES_OK);
+        more[2 * i] = tag;
+    ck_assert_int_eq(bytes_append(&made, more, 2 * count), BYTES_OK);
+    free(more);
     bytes_init(&raw, SIZE_MAX, &budget);
     budget_force(&budget, taken);
     struct outcome outcome = pprof_request_read(bytes_view(&made), &raw);
@@ -29,13 +34,19 @@ static struct outcome read_with(uint8_t tag, size_t count, size_t limit, size_t 
 
 START_TEST(a_profile_whose_entries_never_fit_is_too_large)
 {
-    static const uint8_t tags[] = {0x32, 0x1a}; /* strings, mappings */
+    static const uint8_t tags[] = {0x32, 0x1a, 0x68}; /* strings, mappings, comments */
     for (size_t i = 0; i < sizeof tags; i++) {
         ck_assert_int_eq(read_with(tags[i], 1000, 8 << 20, 0).verdict, VERDICT_OK);
         struct outcome outcome = read_with(tags[i], 1000000, 8 << 20, 0);
         ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
         ck_assert_int_eq(outcome.cause, CAUSE_TOO_LARGE);
     }
+}
+END_TEST
+
+START_TEST(a_million_mappings_fit_into_64_mib)
+{
+    ck_assert_int_eq(read_with(0x1a, 1000000, 64 << 20, 0).verdict, VERDICT_OK);
 }
 END_TEST
 
@@ -50,4 +61,4 @@ START_TEST(one_that_does_not_fit_now_is_to_come_back)
 END_TEST
 
 SUITE_MAIN("pprof_request", a_profile_whose_entries_never_fit_is_too_large,
-           one_that_does_not_fit_now_is_to_come_back)
+           a_million_mappings_fit_into_64_mib, one_that_does_not_fit_now_is_to_come_back)

@@ -111,17 +111,17 @@ static uint8_t *put_index(const struct pprof_tables *tables, uint8_t *out, uint3
 }
 
 /* Writes a message with its string indices (the fields in bits) renumbered. */
-static uint8_t *put_message(const struct pprof_tables *tables, uint8_t *out,
-                            const struct proto_field *message, unsigned bits)
+static uint8_t *put_message(const struct pprof_tables *tables, uint8_t *out, uint32_t number,
+                            struct view message, unsigned bits)
 {
-    struct proto_scan scan = proto_scan_begin(message->bytes);
+    struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
     uint8_t *at = out + HEAD_ROOM;
     while (pprof_next(&scan, &field))
         at = field.number < 32 && (bits & BIT(field.number))
                  ? put_index(tables, at, field.number, field.value)
                  : put_field(at, &field);
-    return close_message(out, message->number, at);
+    return close_message(out, number, at);
 }
 
 static uint8_t *pprof_split_put_label(const struct pprof_tables *tables, uint8_t *out,
@@ -129,7 +129,7 @@ static uint8_t *pprof_split_put_label(const struct pprof_tables *tables, uint8_t
 {
     uint64_t key = 0, str = 0;
     if (!pprof_plain_label(label->bytes.data, label->end, &key, &str))
-        return put_message(tables, out, label, LABEL_STRINGS);
+        return put_message(tables, out, SAMPLE_LABEL, label->bytes, LABEL_STRINGS);
     /* Two tags and ranks of up to five bytes each: the length takes one byte. */
     uint8_t *end = put_index(tables, out + 2, LABEL_KEY, key);
     end = put_index(tables, end, LABEL_STR, str);
@@ -183,7 +183,7 @@ static uint8_t *put_fixed(const struct pprof_split *split, uint8_t *out)
     for (size_t i = 0; i < tables->fixed_count; i++) {
         const struct proto_field *field = &tables->fixed[i];
         if (field->number == PROFILE_SAMPLE_TYPE || field->number == PROFILE_PERIOD_TYPE)
-            out = put_message(tables, out, field, VALUE_TYPE_STRINGS);
+            out = put_message(tables, out, field->number, field->bytes, VALUE_TYPE_STRINGS);
         else if (field->number < 32 && (PROFILE_STRINGS & BIT(field->number)))
             out = put_strings(tables, out, field);
         else if (field->number != PROFILE_TIME_NANOS)
@@ -206,7 +206,8 @@ static uint8_t *put_tables(struct pprof_tables *tables, uint8_t *out)
         for (size_t i = 0; i < tables->of[kind].count; i++) {
             const struct pprof_entry *entry = &tables->of[kind].entries[i];
             if (tables->kept || pprof_tables_used(tables, tables->of[kind].marks[i]))
-                out = put_message(tables, out, &entry->field, strings[kind]);
+                out = put_message(tables, out, pprof_table_fields[kind],
+                                  pprof_tables_content(tables, entry), strings[kind]);
         }
     for (size_t i = 0; i < tables->pprof->string_count; i++) {
         bool used = pprof_tables_used(tables, tables->string_marks[i]);

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static const uint32_t table_fields[TABLE_KINDS] = {
+const uint32_t pprof_table_fields[TABLE_KINDS] = {
     [TABLE_MAPPING] = PROFILE_MAPPING,
     [TABLE_LOCATION] = PROFILE_LOCATION,
     [TABLE_FUNCTION] = PROFILE_FUNCTION,
@@ -17,7 +17,7 @@ static int pprof_tables_by_id(const void *a, const void *b)
     const struct pprof_entry *left = a, *right = b;
     if (left->id != right->id)
         return left->id < right->id ? -1 : 1;
-    return left->field.start < right->field.start ? -1 : left->field.start > right->field.start;
+    return left->at < right->at ? -1 : left->at > right->at;
 }
 
 /* The index of an id; SIZE_MAX: none. */
@@ -74,6 +74,11 @@ static size_t mark_strings(struct pprof_tables *tables, struct view message, uns
     return size;
 }
 
+struct view pprof_tables_content(const struct pprof_tables *tables, const struct pprof_entry *entry)
+{
+    return (struct view){tables->pprof->raw.data + entry->at, entry->size};
+}
+
 static size_t mark_content(struct pprof_tables *tables, enum pprof_table_kind kind,
                            const struct pprof_entry *entry, uint32_t number)
 {
@@ -81,8 +86,8 @@ static size_t mark_content(struct pprof_tables *tables, enum pprof_table_kind ki
         [TABLE_MAPPING] = MAPPING_STRINGS,
         [TABLE_FUNCTION] = FUNCTION_STRINGS,
     };
-    return field_size(&entry->field) +
-           mark_strings(tables, entry->field.bytes, strings[kind], number);
+    return proto_len_size(pprof_table_fields[kind], entry->size) +
+           mark_strings(tables, pprof_tables_content(tables, entry), strings[kind], number);
 }
 
 static size_t mark_entry(struct pprof_tables *tables, enum pprof_table_kind kind, uint64_t id,
@@ -107,9 +112,9 @@ static size_t mark_line(struct pprof_tables *tables, struct view line, uint32_t 
 static size_t mark_parts(struct pprof_tables *tables, const struct pprof_entry *entry,
                          uint32_t number)
 {
-    struct proto_scan scan = proto_scan_begin(entry->field.bytes);
+    struct proto_scan scan = proto_scan_begin(pprof_tables_content(tables, entry));
     struct proto_field field;
-    size_t size = field_size(&entry->field);
+    size_t size = proto_len_size(PROFILE_LOCATION, entry->size);
     while (pprof_next(&scan, &field)) {
         if (field.number == LOCATION_MAPPING_ID)
             size += mark_entry(tables, TABLE_MAPPING, field.value, number);
@@ -193,18 +198,19 @@ static size_t mark_fixed(struct pprof_tables *tables, const struct proto_field *
     return size;
 }
 
-static void add_entry(struct pprof_table *table, const struct proto_field *field)
+static void add_entry(const struct pprof *pprof, struct pprof_table *table, struct view content)
 {
     struct proto_field id = {0};
-    proto_find(field->bytes, TABLE_ID, WIRE_VARINT, &id);
-    table->entries[table->count++] = (struct pprof_entry){id.value, *field};
+    proto_find(content, TABLE_ID, WIRE_VARINT, &id);
+    table->entries[table->count++] = (struct pprof_entry){
+        id.value, (uint32_t)(content.data - pprof->raw.data), (uint32_t)content.size};
 }
 
 /* The table that a profile field belongs to; TABLE_KINDS: none. */
 static unsigned pprof_tables_kind_of(uint32_t number)
 {
     unsigned kind = 0;
-    while (kind < TABLE_KINDS && table_fields[kind] != number)
+    while (kind < TABLE_KINDS && pprof_table_fields[kind] != number)
         kind++;
     return kind;
 }
@@ -233,7 +239,7 @@ static void pprof_tables_fill(struct pprof_tables *tables)
     while (pprof_next_but_samples(tables->pprof, &scan, &field)) {
         unsigned kind = pprof_tables_kind_of(field.number);
         if (kind < TABLE_KINDS) {
-            add_entry(&tables->of[kind], &field);
+            add_entry(tables->pprof, &tables->of[kind], field.bytes);
         } else if (field.number != PROFILE_SAMPLE && field.number != PROFILE_STRING_TABLE) {
             tables->fixed[tables->fixed_count++] = field;
             tables->fixed_size += mark_fixed(tables, &field);
@@ -260,25 +266,37 @@ static bool pprof_tables_allocate(struct pprof_tables *tables, const size_t coun
     return ok && tables->fixed && tables->string_marks && tables->string_ranks;
 }
 
+/* Sets how many entries the tables have; returns how many fields every part repeats. */
+static size_t pprof_tables_count(const struct pprof *pprof, size_t counts[TABLE_KINDS])
+{
+    size_t by_kind[TABLE_KINDS + 1] = {0};
+    for (uint32_t number = 0; number < 16; number++)
+        by_kind[pprof_tables_kind_of(number)] += pprof->fields[number].count;
+    memcpy(counts, by_kind, TABLE_KINDS * sizeof *counts);
+    return by_kind[TABLE_KINDS] - pprof->sample_count - pprof->string_count;
+}
+
 size_t pprof_tables_most(const struct pprof *pprof)
 {
-    enum { STRING = sizeof *pprof->strings + 1 + 2 * sizeof(uint32_t) };
-    size_t entries = 0;
+    enum {
+        STRING = sizeof *pprof->strings + 1 + 2 * sizeof(uint32_t),
+        ENTRY = sizeof(struct pprof_entry) + sizeof(uint32_t)
+    };
+    size_t counts[TABLE_KINDS], entries = 0;
+    size_t fixed = pprof_tables_count(pprof, counts);
     for (unsigned i = 0; i < TABLE_KINDS; i++)
-        entries += pprof->fields[table_fields[i]].count;
-    return pprof->string_count * STRING + entries * (sizeof(struct pprof_entry) + sizeof(uint32_t));
+        entries += counts[i];
+    return pprof->string_count * STRING + entries * ENTRY + fixed * sizeof(struct proto_field);
 }
 
 bool pprof_tables_open(struct pprof_tables *tables, const struct pprof *pprof, struct arena *arena)
 {
-    size_t counts[TABLE_KINDS + 1] = {0};
+    size_t counts[TABLE_KINDS];
     *tables = (struct pprof_tables){.pprof = pprof, .first = 1, .next = 1};
     /* Sample numbers have 32 bits; a sample takes at least two bytes. */
     if (pprof->raw.size >= UINT32_MAX)
         return false;
-    for (uint32_t number = 0; number < 16; number++)
-        counts[pprof_tables_kind_of(number)] += pprof->fields[number].count;
-    size_t fixed = counts[TABLE_KINDS] - pprof->sample_count - pprof->string_count;
+    size_t fixed = pprof_tables_count(pprof, counts);
     if (!pprof_tables_allocate(tables, counts, fixed, arena))
         return false;
     pprof_tables_fill(tables);

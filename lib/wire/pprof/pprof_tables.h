@@ -16,7 +16,7 @@ enum pprof_table_kind { TABLE_MAPPING, TABLE_LOCATION, TABLE_FUNCTION, TABLE_KIN
 
 struct pprof_entry {
     uint64_t id;
-    struct proto_field field; /* of the profile */
+    uint32_t at, size; /* of its bytes in the profile */
 };
 
 struct pprof_table {
@@ -39,6 +39,13 @@ struct pprof_tables {
     size_t work;          /* bytes written and entries visited so far */
     bool kept;            /* every part repeats the tables unchanged */
 };
+
+/* The number of the profile's field that has the entries of a table. */
+extern const uint32_t pprof_table_fields[TABLE_KINDS];
+
+/* The bytes of an entry, without its tag and length. */
+struct view pprof_tables_content(const struct pprof_tables *tables,
+                                 const struct pprof_entry *entry);
 
 /* False: the arena has no room. */
 bool pprof_tables_open(struct pprof_tables *tables, const struct pprof *pprof, struct arena *arena);
