@@ -95,6 +95,8 @@ static inline uint64_t span_profile_measure(const struct span_profile *profile,
  * room: the oldest lose theirs first. One thread. */
 struct span_profiles;
 struct span_profiles *span_profiles_new(struct budget *budget); /* NULL: no memory */
+/* What reading a profile takes is charged to it; NULL: nothing is. */
+struct budget *span_profiles_budget(const struct span_profiles *profiles);
 void span_profiles_free(struct span_profiles *profiles);
 /* Whether a profile with this hash is among the latest; notes it. An upload that is repeated counts
  * once. */

@@ -14,6 +14,12 @@
 
 enum { INDEX_CAP = 64 << 20, MAX_RATE = 1000000, DEFAULT_RATE = 100 };
 
+static void samples_arena_init(struct arena *arena, const struct span_profiles *profiles)
+{
+    arena_init(arena, INDEX_CAP);
+    arena_charge(arena, span_profiles_budget(profiles), budget_use, ARENA_SMALL);
+}
+
 /* ---- pprof ---- */
 
 struct columns {
@@ -128,7 +134,7 @@ static void samples_add_pprof(struct span_profiles *profiles, struct view servic
     struct proto_fault fault;
     struct pprof_stacks stacks;
     struct pprof_sample sample;
-    arena_init(&arena, INDEX_CAP);
+    samples_arena_init(&arena, profiles);
     if (pprof_open(&pprof, raw, &arena, &fault) && pprof_stacks_open(&stacks, &pprof, &arena)) {
         struct columns columns = {.count = pprof_count_of(&pprof), .service = service};
         columns.cpu = pprof_time_column(&pprof, VIEW("cpu"), &columns.cpu_unit);
@@ -157,8 +163,8 @@ void span_profiles_add_otlp(struct span_profiles *profiles, struct view request)
     struct bytes pprof;
     const char *reason;
     struct times_seen seen = {.count = 0};
-    arena_init(&arena, INDEX_CAP);
-    bytes_init(&pprof, INDEX_CAP, NULL);
+    samples_arena_init(&arena, profiles);
+    bytes_init(&pprof, INDEX_CAP, span_profiles_budget(profiles));
     bool good = profiles_to_pprof_begin(&conversion, request, &policy, &arena, &reason);
     while (good) {
         if (profiles_to_pprof_next(&conversion, &part, &pprof, &reason)) {
@@ -254,12 +260,12 @@ void span_profiles_add_ingest(struct span_profiles *profiles, struct view servic
     if (!query || !http_query_get(query, "format", format, sizeof format) ||
         strcmp(format, "jfr") != 0)
         return; /* the text formats have no span ids */
-    arena_init(&arena, INDEX_CAP);
+    samples_arena_init(&arena, profiles);
     struct reading_jfr *reading = arena_alloc(&arena, sizeof *reading);
     if (reading) {
         reading->period = period_of(query);
         reading->stack.service = service;
-        if (jfr_parts_open(&reading->parts, content_type, body, NULL))
+        if (jfr_parts_open(&reading->parts, content_type, body, span_profiles_budget(profiles)))
             add_recording(profiles, reading, &arena);
         jfr_parts_release(&reading->parts);
     }

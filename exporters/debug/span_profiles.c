@@ -29,6 +29,11 @@ struct span_profiles *span_profiles_new(struct budget *budget)
     return profiles;
 }
 
+struct budget *span_profiles_budget(const struct span_profiles *profiles)
+{
+    return profiles->room.budget;
+}
+
 void span_profiles_free(struct span_profiles *profiles)
 {
     if (!profiles)
