@@ -22,7 +22,7 @@ struct group_topic {
     struct unreadable_count said;  /* the counts that were logged last */
     uint64_t say_at;               /* mono */
     char why[192];                 /* why the first one since then could not be read */
-    size_t restarts;               /* partitions that begin again, for group_restart_feeds */
+    size_t restarts;               /* partitions that began again, for group_restart_feeds */
     struct expired_count *expired; /* expired.h; by partition */
     size_t expired_size;
 };

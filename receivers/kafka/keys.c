@@ -160,6 +160,9 @@ static void check_topics(const struct kafka_receiver *self, enum signal signal, 
             key_report_add(report, path, "%s: patterns are not supported, list the topics", topic);
         if (has_topic(topics, i, topic))
             key_report_add(report, path, "%s is given twice", topic);
+        if (self->dead_letter.topic && strcmp(topic, self->dead_letter.topic) == 0)
+            key_report_add(report, "dead_letter.topic",
+                           "%s is read, too, so each dead letter would become another", topic);
         for (int other = 0; other < (int)signal; other++) {
             const struct key_list *others = kafka_receiver_topics(self, (enum signal)other);
             if (has_topic(others, others->count, topic))

@@ -54,6 +54,10 @@ struct feed {
     /* The topic was made again, or its log cut: the offset to read from next; -1: neither. Until
      * the group's thread has moved the feed there (restart.c), nothing more is fetched. */
     _Atomic int64_t restart_at;
+    /* Mono: since when that is only suspected, as records below `popped` came; 0: it is certain.
+     * asked_before: the end_asked of then. */
+    _Atomic uint64_t suspected;
+    uint64_t asked_before;
 
     /* records read for the first time, and those that could not be; unreadable.c resets them */
     _Atomic uint64_t read, unreadable;

@@ -70,6 +70,14 @@ START_TEST(times_fit_together)
 }
 END_TEST
 
+START_TEST(dead_letters_go_to_a_topic_of_their_own)
+{
+    expect("logs: {topics: [a]}, dead_letter: {topic: a}",
+           ".dead_letter.topic: a is read, too, so each dead letter would become another\n");
+    expect("logs: {topics: [a]}, dead_letter: {topic: b}", "");
+}
+END_TEST
+
 START_TEST(keys_of_the_collector_are_answered_with_spanlinks)
 {
     static const char *const topic = ": is the old form: use topics, a list\n";
@@ -98,5 +106,6 @@ START_TEST(keys_of_the_collector_are_answered_with_spanlinks)
 }
 END_TEST
 
-SUITE_MAIN("keys", what_works_is_taken, keys_of_the_collector_are_answered_with_spanlinks,
-           only_range_keeps_lanes_together, topics_are_named_once, times_fit_together)
+SUITE_MAIN("keys", what_works_is_taken, dead_letters_go_to_a_topic_of_their_own,
+           keys_of_the_collector_are_answered_with_spanlinks, only_range_keeps_lanes_together,
+           topics_are_named_once, times_fit_together)
