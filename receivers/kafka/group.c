@@ -115,8 +115,7 @@ static bool refusal_of(const struct kafka_receiver *self, rd_kafka_resp_err_t co
                        size_t size)
 {
     if (code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
-        snprintf(text, size, "this user may not read group %s: it needs the operation Read",
-                 self->group_id);
+        snprintf(text, size, KAFKA_MAY_NOT_READ, "group", self->group_id);
     else if (code == RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL)
         snprintf(text, size,
                  "the group %s has members whose group_rebalance_strategies lack range, such as "

@@ -43,8 +43,7 @@ static void set_waiting(struct kafka_group *group, const struct topic_count *mis
     if (missing->partitions == 0)
         snprintf(text, sizeof text, "the topic %s does not exist yet", missing->topic);
     else if (forbidden)
-        snprintf(text, sizeof text, "this user may not read topic %s: it needs the operation Read",
-                 missing->topic);
+        snprintf(text, sizeof text, KAFKA_MAY_NOT_READ, "topic", missing->topic);
     else if (*trouble)
         snprintf(text, sizeof text, "%s", trouble);
     else
