@@ -3,6 +3,7 @@
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
 #include "receivers/kafka/expired.h"
+#include "receivers/kafka/outages.h"
 #include "receivers/kafka/restart.h"
 
 #include <stdio.h>
@@ -355,7 +356,8 @@ struct kafka_group *group_open(struct kafka_receiver *self, char *error, size_t 
     }
     group->self = self;
     group->answered = clock_mono(&clock_system);
-    group->answered_wall = clock_wall(self->env->clock) - OUTAGE_BEFORE_NS;
+    group->heard = clock_wall(self->env->clock);
+    group->answered_wall = group->heard - OUTAGE_BEFORE_NS;
     kafka_peer_init(&group->peer, self->env->id, group);
     pthread_mutex_init(&group->lock, NULL);
     thread_cond_init(&group->changed);
