@@ -351,6 +351,9 @@ static bool kafka_probe(void *instance, enum signal signal, struct probe_result 
     struct kafka_exporter *self = instance;
     *result = (struct probe_result){.key = "brokers"};
     snprintf(result->where, sizeof result->where, "%s", self->kafka.brokers.items[0]);
+    snprintf(result->found, sizeof result->found,
+             "have the topic %.200s at %.100s; writing was not tested", kafka_topic(self, signal),
+             result->where);
     return producer_probe(self->producer, signal, result->text, sizeof result->text);
 }
 

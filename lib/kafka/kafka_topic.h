@@ -59,4 +59,7 @@ bool kafka_topic_matches(struct kafka_topic_match *match, const char *topic, int
     "the max.message.bytes of topic %s is not known: this user may not ask for its configuration " \
     "(the operation DescribeConfigs)"
 
+/* A format with what may not be read, "topic" or "group", and its name. */
+#define KAFKA_MAY_NOT_READ "this user may not read %s %s: it needs the operation Read"
+
 #endif

@@ -30,8 +30,11 @@ static void probe(const struct instance *instance, enum signal signal, struct pr
                      signal_name(signal), receives ? "from" : "to", result.where, result.text);
         return;
     }
-    fprintf(out, "%s: %s %s %s\n", instance->path, signal_name(signal),
-            receives ? "can be read from" : "are accepted by", result.where);
+    if (*result.found)
+        fprintf(out, "%s: %s %s\n", instance->path, signal_name(signal), result.found);
+    else
+        fprintf(out, "%s: %s %s %s\n", instance->path, signal_name(signal),
+                receives ? "can be read from" : "are accepted by", result.where);
     if (*result.text)
         fprintf(out, "%s: warning: %s\n", instance->path, result.text);
 }

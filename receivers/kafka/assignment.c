@@ -1,6 +1,7 @@
 /* Starts and ends lanes when the group assigns and revokes partitions (receivers/kafka/group.h). */
 #include "lib/base/log.h"
 #include "receivers/kafka/expired.h"
+#include "receivers/kafka/outages.h"
 #include "receivers/kafka/start_offsets.h"
 
 #include <stdio.h>
@@ -163,6 +164,7 @@ static bool find_starts(struct kafka_group *group, rd_kafka_topic_partition_list
             env_warn(group->self->env, "%s; asking again", error);
         snprintf(last, sizeof last, "%s", error);
         group_set_phase(group, GROUP_JOINING, error);
+        group_ask_brokers(group);
     }
     return false;
 }
@@ -266,7 +268,13 @@ void group_end_lanes(struct kafka_group *group, bool lost)
 
 static void revoked(struct kafka_group *group, bool lost)
 {
-    if (lost && group->reader_count)
+    char since[CLOCK_TEXT];
+    if (lost && group->reader_count && group->silent)
+        env_warn(group->self->env,
+                 "no broker has answered since %s: this member gives up its partitions, which "
+                 "others may have",
+                 clock_text(group->silent, since));
+    else if (lost && group->reader_count)
         env_warn(group->self->env, "the group gave this member's partitions to others");
     group_end_lanes(group, lost);
     if (!atomic_load(&group->stopping))

@@ -1,6 +1,7 @@
 #include "receivers/kafka/expired.h"
 
 #include "lib/base/log.h"
+#include "receivers/kafka/outages.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
 #include "receivers/kafka/expired.h"
+#include "receivers/kafka/outages.h"
 #include "receivers/kafka/restart.h"
 
 #include <stdio.h>
@@ -115,8 +116,7 @@ static bool refusal_of(const struct kafka_receiver *self, rd_kafka_resp_err_t co
                        size_t size)
 {
     if (code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
-        snprintf(text, size, "this user may not read group %s: it needs the operation Read",
-                 self->group_id);
+        snprintf(text, size, KAFKA_MAY_NOT_READ, "group", self->group_id);
     else if (code == RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL)
         snprintf(text, size,
                  "the group %s has members whose group_rebalance_strategies lack range, such as "
@@ -356,7 +356,8 @@ struct kafka_group *group_open(struct kafka_receiver *self, char *error, size_t 
     }
     group->self = self;
     group->answered = clock_mono(&clock_system);
-    group->answered_wall = clock_wall(self->env->clock) - OUTAGE_BEFORE_NS;
+    group->heard = clock_wall(self->env->clock);
+    group->answered_wall = group->heard - OUTAGE_BEFORE_NS;
     kafka_peer_init(&group->peer, self->env->id, group);
     pthread_mutex_init(&group->lock, NULL);
     thread_cond_init(&group->changed);

@@ -56,6 +56,8 @@ struct kafka_group {
     bool said_answer;          /* that answers are smaller than configured */
     _Atomic uint64_t answered; /* when the brokers last knew all that they were asked, mono */
     uint64_t answered_wall;    /* the same, unix ns; at first the start */
+    uint64_t heard;            /* when any of them last answered anything, unix ns */
+    bool outage;               /* since answered, none answered anything for some time */
     bool silence_logged;
     bool look_at_counts; /* they were not asked for since the last assignment */
     pthread_t thread;
@@ -71,6 +73,7 @@ struct kafka_group {
     pthread_cond_t changed;
     enum group_phase phase;
     const char *absent; /* a topic that was deleted meanwhile; NULL: none is known */
+    uint64_t silent;    /* no broker answers, since then, unix ns; 0: one does */
     char trouble[256];  /* why nothing is assigned; "": something is */
     struct reader **readers;
     size_t reader_count;
@@ -112,17 +115,6 @@ void group_committed(rd_kafka_t *client, rd_kafka_resp_err_t code,
                      rd_kafka_topic_partition_list_t *list, void *opaque);
 /* Adds a reader's offsets to commit to a list. */
 void reader_collect(struct reader *reader, bool all, rd_kafka_topic_partition_list_t *list);
-/* Notes that the brokers answered for all partitions that they were asked about. After a longer
- * silence, lanes stand still. A rebalance is silence too: a broker may be away meanwhile. */
-void group_note_answer(struct kafka_group *group);
-/* Returns how long ago the brokers last answered, ns. Any thread. */
-uint64_t group_silence(const struct kafka_group *group);
-/* Notes that the group's thread runs, after calls that should have taken at most most_ms since it
- * last noted that, and extends the lease unless it is over. If the calls took seconds longer, this
- * process stood still: that time does not count as the brokers' silence. */
-void group_note_running(struct kafka_group *group, unsigned most_ms);
-/* Pure. Returns how long lanes stand still after an outage of the brokers. */
-uint64_t outage_grace(uint64_t away_ns);
 /* Asks the brokers for the end offsets of all partitions. */
 void group_ask_ends(struct kafka_group *group);
 

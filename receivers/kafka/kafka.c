@@ -1,6 +1,6 @@
 #include "receivers/kafka/kafka.h"
 
-#include "receivers/kafka/group.h"
+#include "receivers/kafka/outages.h"
 
 static bool kafka_receiver_open(void *instance, const struct env *env, char *error,
                                 size_t error_size)
@@ -33,7 +33,7 @@ static bool kafka_receiver_trouble(void *instance, struct bytes *out)
     pthread_mutex_lock(&group->lock);
     bool trouble = group->phase != GROUP_ASSIGNED;
     if (trouble)
-        bytes_printf(out, "%s", group->trouble);
+        group_put_trouble(group, out);
     else if ((trouble = group->absent))
         bytes_printf(out, "the topic %s does not exist any more", group->absent);
     else

@@ -1,6 +1,6 @@
 /* Asks the brokers for the topics' partition counts (receivers/kafka/group.h). */
 #include "lib/base/log.h"
-#include "receivers/kafka/group.h"
+#include "receivers/kafka/outages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +43,7 @@ static void set_waiting(struct kafka_group *group, const struct topic_count *mis
     if (missing->partitions == 0)
         snprintf(text, sizeof text, "the topic %s does not exist yet", missing->topic);
     else if (forbidden)
-        snprintf(text, sizeof text, "this user may not read topic %s: it needs the operation Read",
-                 missing->topic);
+        snprintf(text, sizeof text, KAFKA_MAY_NOT_READ, "topic", missing->topic);
     else if (*trouble)
         snprintf(text, sizeof text, "%s", trouble);
     else
@@ -65,6 +64,7 @@ bool group_check_partitions(struct kafka_group *group, rd_kafka_t *client, int t
         if (group->counts[i].partitions < 0)
             break; /* nor will the others be */
     }
+    group_note_heard(group, group->counts[0].partitions >= 0 || forbidden);
     rdkafka.poll(client, 0); /* calls kafka_peer_error */
     const struct topic_count *missing = topics_missing(group->counts, group->topic_count);
     if (!topics_agree(group->counts, group->topic_count, text, sizeof text)) {

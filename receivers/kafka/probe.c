@@ -1,6 +1,8 @@
-/* The receiver's part of `spanlink check` (receivers/kafka/kafka.h); it does not join the group. */
+/* The receiver's part of `spanlink check` (receivers/kafka/kafka.h); it neither joins the group nor
+ * commits anything. */
 #include "receivers/kafka/kafka.h"
 
+#include "lib/base/clock.h"
 #include "lib/kafka/kafka_topic.h"
 
 #include <inttypes.h>
@@ -8,6 +10,9 @@
 
 /* What a dead letter takes beside the record: its headers, and the frames of record and batch. */
 enum { LETTER_SPARE = 1024 };
+
+/* How long the group's offsets may take, and a fetch. */
+enum { READ_S = 8, COMMITTED_MS = 500, POLL_MS = 100 };
 
 /* What is asked about a signal's topics, and the answers. */
 struct asking {
@@ -23,6 +28,103 @@ struct asking {
 static bool is_joint(enum signal signal)
 {
     return signal == SIGNAL_TRACES || signal == SIGNAL_PROFILES;
+}
+
+/* ---- rights ---- */
+
+static bool is_refused(rd_kafka_resp_err_t code)
+{
+    return code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED ||
+           code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+}
+
+/* Why what was asked of a topic, or else of the group, failed. */
+static bool read_failed(struct asking *asking, rd_kafka_resp_err_t code, const char *topic)
+{
+    const char *kind = topic ? "topic" : "group", *name = topic ? topic : asking->self->group_id;
+    char *text = asking->result->text;
+    size_t size = sizeof asking->result->text;
+    if (is_refused(code))
+        snprintf(text, size, KAFKA_MAY_NOT_READ, kind, name);
+    else
+        snprintf(text, size, "the brokers did not say within %d s %s of %s %s: %s", READ_S,
+                 topic ? "what is at the end" : "what is committed", kind, name,
+                 rdkafka.err2str(code));
+    return false;
+}
+
+/* A refusal to name the group's coordinator is an error of the consumer. */
+static rd_kafka_resp_err_t poll_error(rd_kafka_t *client)
+{
+    rd_kafka_message_t *message = rdkafka.consumer_poll(client, POLL_MS);
+    rd_kafka_resp_err_t code = message ? message->err : RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (message)
+        rdkafka.message_destroy(message);
+    return code;
+}
+
+/* Asks again until there is a coordinator: a cluster's first group waits for one. */
+static bool may_read_group(struct asking *asking, rd_kafka_topic_partition_list_t *list)
+{
+    uint64_t until = clock_mono(&clock_system) + READ_S * NS_PER_S;
+    rd_kafka_resp_err_t code, told;
+    do {
+        code = rdkafka.committed(asking->client, list, COMMITTED_MS);
+        for (int i = 0; !code && i < list->cnt; i++)
+            code = list->elems[i].err;
+        if (!code)
+            return true;
+        told = is_refused(code) ? code : poll_error(asking->client);
+    } while (!is_refused(told) && clock_mono(&clock_system) < until);
+    return read_failed(asking, is_refused(told) ? told : code, NULL);
+}
+
+/* Takes the partition of a message, a record or the end, off the list. Returns its error. */
+static rd_kafka_resp_err_t note_fetched(rd_kafka_topic_partition_list_t *list,
+                                        const rd_kafka_message_t *message, char *topic, size_t size)
+{
+    bool fetched = !message->err || message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+    if (!message->rkt)
+        return RD_KAFKA_RESP_ERR_NO_ERROR;
+    snprintf(topic, size, "%s", rdkafka.topic_name(message->rkt));
+    if (fetched)
+        rdkafka.topic_partition_list_del(list, topic, message->partition);
+    return fetched ? RD_KAFKA_RESP_ERR_NO_ERROR : message->err;
+}
+
+/* Fetches at the end of the list's partitions; each is deleted from the list. */
+static bool may_read_topics(struct asking *asking, rd_kafka_topic_partition_list_t *list)
+{
+    uint64_t until = clock_mono(&clock_system) + READ_S * NS_PER_S;
+    rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
+    char topic[256] = "";
+    for (int i = 0; i < list->cnt; i++)
+        list->elems[i].offset = RD_KAFKA_OFFSET_END;
+    rdkafka.assign(asking->client, list);
+    while (list->cnt && !is_refused(code) && clock_mono(&clock_system) < until) {
+        rd_kafka_message_t *message = rdkafka.consumer_poll(asking->client, POLL_MS);
+        if (!message)
+            continue;
+        code = note_fetched(list, message, topic, sizeof topic);
+        rdkafka.message_destroy(message);
+    }
+    if (!list->cnt)
+        return true;
+    if (is_refused(code))
+        return read_failed(asking, code, topic);
+    return read_failed(asking, code ? code : RD_KAFKA_RESP_ERR__TIMED_OUT, list->elems[0].topic);
+}
+
+/* Of every partition the same is true, so one of each topic is enough. */
+static bool probe_rights(struct asking *asking)
+{
+    const struct key_list *topics = kafka_receiver_topics(asking->self, asking->signal);
+    rd_kafka_topic_partition_list_t *list = rdkafka.topic_partition_list_new((int)topics->count);
+    for (size_t i = 0; i < topics->count; i++)
+        rdkafka.topic_partition_list_add(list, topics->items[i], 0);
+    bool good = may_read_group(asking, list) && may_read_topics(asking, list);
+    rdkafka.topic_partition_list_destroy(list);
+    return good;
 }
 
 /* ---- the topics that are read ---- */
@@ -130,7 +232,31 @@ static bool probe_topics(struct asking *asking)
     bool good = true;
     for (size_t i = 0; good && i < topics->count; i++)
         good = probe_topic(asking, topics->items[i]);
-    return good && (!*asking->self->dead_letter.topic || probe_dead_letters(asking));
+    return good && (!*asking->self->dead_letter.topic || probe_dead_letters(asking)) &&
+           probe_rights(asking);
+}
+
+/* It fetches from partitions that it chooses itself, so it is no member of the group. */
+static rd_kafka_t *probe_client(const struct kafka_receiver *self, struct kafka_peer *peer,
+                                char *error, size_t size)
+{
+    rd_kafka_conf_t *conf = kafka_conf_new(&self->kafka, peer, error, size);
+    if (!conf)
+        return NULL;
+    kafka_conf_set(conf, "group.id", self->group_id, error, size);
+    kafka_conf_set(conf, "enable.auto.commit", "false", error, size);
+    kafka_conf_set(conf, "enable.partition.eof", "true", error, size);
+    kafka_conf_set_int(conf, "fetch.wait.max.ms", POLL_MS, error, size);
+    return kafka_client_new(RD_KAFKA_CONSUMER, conf, error, size);
+}
+
+static void say_found(const struct kafka_receiver *self, struct probe_result *result)
+{
+    const char *letters = self->dead_letter.topic;
+    snprintf(result->found, sizeof result->found,
+             "can be read from %.100s; joining group %.100s%s%.100s %s not tested", result->where,
+             self->group_id, *letters ? " and writing to " : "", letters,
+             *letters ? "were" : "was");
 }
 
 bool kafka_receiver_probe(void *instance, enum signal signal, struct probe_result *result)
@@ -140,11 +266,9 @@ bool kafka_receiver_probe(void *instance, enum signal signal, struct probe_resul
     *result = (struct probe_result){.key = "brokers"};
     snprintf(result->where, sizeof result->where, "%s", self->kafka.brokers.items[0]);
     kafka_peer_init(&peer, "kafka", NULL);
-    rd_kafka_conf_t *conf = kafka_conf_new(&self->kafka, &peer, result->text, sizeof result->text);
     struct asking asking = {.self = self, .peer = &peer, .signal = signal, .result = result};
-    if (conf)
-        asking.client =
-            kafka_client_new(RD_KAFKA_CONSUMER, conf, result->text, sizeof result->text);
+    asking.client = probe_client(self, &peer, result->text, sizeof result->text);
+    say_found(self, result);
     bool good = asking.client && probe_topics(&asking);
     if (asking.client)
         rdkafka.destroy(asking.client);

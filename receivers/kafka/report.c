@@ -1,5 +1,6 @@
 /* Metrics and explain lines of the kafka receiver (receivers/kafka/kafka.h). */
 #include "receivers/kafka/expired.h"
+#include "receivers/kafka/outages.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -204,8 +205,10 @@ void kafka_receiver_explain(void *instance, struct bytes *out)
     pthread_mutex_lock(&group->lock);
     if (group->phase == GROUP_ASSIGNED)
         bytes_printf(out, "%s: %zu lanes of the group %s", id, group->reader_count, self->group_id);
-    else
-        bytes_printf(out, "%s: not ready: %s", id, group->trouble);
+    else {
+        bytes_printf(out, "%s: not ready: ", id);
+        group_put_trouble(group, out);
+    }
     bytes_printf(out,
                  "; %" PRIu64 " rebalances, %" PRIu64 " commits, %" PRIu64 " pauses, %" PRIu64
                  " unreadable records (%" PRIu64 " dead letters)\n",

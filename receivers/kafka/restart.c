@@ -1,6 +1,7 @@
 #include "receivers/kafka/restart.h"
 
 #include "lib/base/log.h"
+#include "receivers/kafka/outages.h"
 
 #include <stdlib.h>
 #include <string.h>

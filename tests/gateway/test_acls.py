@@ -13,7 +13,7 @@ import sides
 import test_mistakes
 import test_receiver
 
-USERS = ("sidecar", "gateway")
+USERS = ("sidecar", "gateway", "novice")
 AUTHORIZER = """\
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:ANONYMOUS
@@ -64,6 +64,40 @@ def both(cluster, user, key, wrap, **more):
 
 def test_the_commands_of_the_page_are_found():
     assert [len(each) for each in commands()] == [4, 3]
+
+
+@pytest.mark.takes(15)
+def test_check_claims_no_right_that_it_did_not_test(cluster, tmp_path):
+    writes = both(cluster, "novice", "topic", str)
+    reads = both(cluster, "novice", "topics", lambda name: [name], group_id="read_by_novice",
+                 dead_letter={"topic": "spanlink_dead_letters"})
+    signals = ("traces", "profiles")
+
+    def give(*arguments):
+        cluster.add(["--allow-principal", "User:novice", *arguments])
+
+    def told():
+        code, _, errors = test_mistakes.check(tmp_path, reads, "receivers", signals)
+        assert code == 1
+        return [error.partition("this user may ")[2] for error in errors]
+    give("--operation", "Describe", *[word for topic in (*TOPICS, "spanlink_dead_letters")
+                                      for word in ("--topic", topic)])
+    assert told() == ["not read group read_by_novice: it needs the operation Read"] * 2
+    give("--operation", "Read", "--group", "read_by_novice")
+    assert told() == [f"not read topic {topic}: it needs the operation Read" for topic in TOPICS]
+    give("--operation", "Read", "--topic", TOPICS[0])
+    assert told() == [f"not read topic {TOPICS[1]}: it needs the operation Read"]
+    give("--operation", "Read", "--topic", TOPICS[1])
+    code, out, errors = test_mistakes.check(tmp_path, reads, "receivers", signals)
+    assert code == 0 and not errors
+    for signal in signals:
+        assert (f"receivers.kafka: {signal} can be read from {cluster.at('SASL')[0]}; joining group "
+                "read_by_novice and writing to spanlink_dead_letters were not tested\n" in out)
+    code, out, errors = test_mistakes.check(tmp_path, writes, "exporters", signals)
+    assert code == 0 and not errors
+    for signal, topic in zip(signals, TOPICS):
+        assert (f"exporters.kafka: {signal} have the topic {topic} at {cluster.at('SASL')[0]}; "
+                "writing was not tested\n" in out)
 
 
 @pytest.mark.takes(20)

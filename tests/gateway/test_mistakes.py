@@ -40,7 +40,8 @@ def test_a_receiver_that_can_read_is_reported(kafka, tmp_path):
     topic = kafka.topic("checked", 2)
     code, out, errors = check(tmp_path, {"brokers": kafka.addresses, "traces": {"topics": [topic]}})
     assert code == 0 and not errors
-    assert f"receivers.kafka: traces can be read from {kafka.addresses[0]}" in out
+    assert (f"receivers.kafka: traces can be read from {kafka.addresses[0]}; joining group "
+            "otel-collector was not tested\n" in out)
 
 
 def test_an_exporter_that_can_write_is_reported(kafka, tmp_path):
@@ -48,7 +49,8 @@ def test_an_exporter_that_can_write_is_reported(kafka, tmp_path):
     code, out, errors = check(tmp_path, {"brokers": kafka.addresses, "traces": {"topic": topic}},
                               "exporters")
     assert code == 0 and not errors
-    assert "traces are accepted" in out
+    assert (f"exporters.kafka: traces have the topic {topic} at {kafka.addresses[0]}; writing was not "
+            "tested" in out)
 
 
 def test_a_broker_that_is_down_is_reported(tmp_path):
@@ -110,7 +112,7 @@ def test_a_topic_with_the_brokers_time_is_warned_of(kafka, tmp_path, side, key, 
         "profiles": {key: wrap(profiles), "encoding": "native"}}, side, ("traces", "profiles"))
     assert code == 0 and not errors
     assert f"warning: topic {spans} has message.timestamp.type=LogAppendTime" in out
-    assert profiles not in out
+    assert f"topic {profiles} has message" not in out
 
 
 def test_a_missing_dead_letter_topic_is_one_line(kafka, tmp_path):

@@ -72,6 +72,29 @@ def test_brokers_that_hang_are_logged_and_shown(cluster, backend, tmp_path):
         assert harness.wait_for(lambda: gateway.metrics()["silence_seconds"] < 5, 60)
 
 
+@pytest.mark.takes(20)
+def test_brokers_that_are_down_are_the_cause_of_not_being_ready(cluster, backend, tmp_path):
+    name = cluster.topic("down", 2)
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": cluster.addresses, "group_id": name, "traces": {"topics": [name]}}, backend)
+    with started([gateway]):
+        before = int(time.time()) - 2       # they are asked each second
+        cluster.brokers[0].kill()
+        killed_at = int(time.time())
+        assert harness.wait_for(lambda: not gateway.ready()[0], 60)     # its session has ended
+        cause = gateway.ready()[1]
+        since = [time.strftime("%H:%M:%SZ", time.gmtime(at)) for at in range(before, killed_at + 1)]
+        assert any(f"no broker has answered since {each}: broker {cluster.addresses[0]} cannot be "
+                   "reached: Connection refused" in cause for each in since), cause
+        assert "not ready: no broker has answered since" in gateway.explain()
+        assert gateway.lines("no broker has answered since", "this member gives up its partitions")
+        assert not gateway.lines("gave this member's partitions to others")
+        cluster.brokers[0].start().wait()
+        assert harness.wait_for(lambda: gateway.ready()[0], 60), gateway.ready()
+        assert gateway.lines("no answer from the brokers for")
+        assert not gateway.lines("joining the group took")
+
+
 @pytest.mark.takes(25)
 def test_records_have_the_time_at_which_they_were_accepted(cluster, tmp_path):
     cluster.topic("dated", 1)

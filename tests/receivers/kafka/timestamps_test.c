@@ -1,7 +1,5 @@
 #include "receivers/kafka/timestamps.h"
 
-#include "receivers/kafka/group.h"
-
 #include "tests/support/suite.h"
 
 #define S NS_PER_S
@@ -59,16 +57,6 @@ START_TEST(a_record_counts_as_no_later_than_those_behind_it)
 }
 END_TEST
 
-START_TEST(lanes_stand_still_about_as_long_as_the_brokers_were_away)
-{
-    ck_assert_uint_eq(outage_grace(0), 0);
-    ck_assert_uint_eq(outage_grace(2 * S), 0);
-    ck_assert_uint_eq(outage_grace(20 * S), 25 * S);
-    ck_assert_uint_eq(outage_grace(3600 * S), 65 * S);
-}
-END_TEST
-
 SUITE_MAIN("timestamps", the_earliest_record_comes_first,
            none_is_read_far_ahead_of_what_is_not_known, one_feed_waits_for_none,
-           a_record_counts_as_no_later_than_those_behind_it,
-           lanes_stand_still_about_as_long_as_the_brokers_were_away)
+           a_record_counts_as_no_later_than_those_behind_it)

@@ -1,0 +1,16 @@
+#include "receivers/kafka/outages.h"
+
+#include "tests/support/suite.h"
+
+#define S NS_PER_S
+
+START_TEST(lanes_stand_still_about_as_long_as_the_brokers_were_away)
+{
+    ck_assert_uint_eq(outage_grace(0), 0);
+    ck_assert_uint_eq(outage_grace(2 * S), 0);
+    ck_assert_uint_eq(outage_grace(20 * S), 25 * S);
+    ck_assert_uint_eq(outage_grace(3600 * S), 65 * S);
+}
+END_TEST
+
+SUITE_MAIN("outages", lanes_stand_still_about_as_long_as_the_brokers_were_away)
