@@ -12,7 +12,7 @@
 
 /* A loss is told from so many gaps and spans on, where so many spans of each gap should have had
  * samples. */
-enum { LOSSES_LEAST = 3, LOST_SPANS_LEAST = 10, NAMED_LEAST = 3 };
+enum { LOSSES_LEAST = 3, LOST_SPANS_LEAST = 10, NAMED_LEAST = 7 };
 
 /* The windows of each service, the newest first. */
 struct gap_chains {
