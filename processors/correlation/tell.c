@@ -40,9 +40,10 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                              NULL},
     [REASON_FORGOTTEN] = {"forgotten", "Samples that named it may have been forgotten since.",
                           "Raise index_max_mib or remember of the correlation processor."},
-    [REASON_HOLD_FULL] = {"hold_full", "The hold was full, and it was the oldest span that waited.",
-                          "Raise hold_max_mib, or hold_max_spans if that is set, of the correlation "
-                          "processor, or the memory limit."},
+    [REASON_HOLD_FULL] =
+        {"hold_full", "The hold was full, and it was the oldest span that waited.",
+         "Raise hold_max_mib, or hold_max_spans if that is set, of the correlation "
+         "processor, or the memory limit."},
     [REASON_CROWDED] = {"too_many_services",
                         "More services sent spans than are remembered (10,000), and no profile of "
                         "its own had come.",

@@ -57,6 +57,26 @@ def test_cost_has_cpu_and_wall_time_whatever_confirms(tmp_path, kinds):
     assert status.stop() == 0, status.tail()
 
 
+@pytest.mark.parametrize("types", [["cpu", "wall"], ["wall", "cpu"]])
+def test_a_sample_may_have_cpu_or_wall_time_of_one_profile(tmp_path, types):
+    """As those of .NET, whose period is 1 ns."""
+    status, start = Status(tmp_path, correlation="hold: 1s"), time.time_ns()
+    spans, pprof = [ids(1), ids(2)], uploads.Pprof(
+        [(each, "nanoseconds") for each in types], ("cpu", "nanoseconds", 1))
+    for (_, span), kind in zip(spans, ["cpu", "wall"]):
+        for _ in range(3):
+            pprof.sample([10_000_000 * (each == kind) for each in types], span_id=span)
+    status.send(uploads.trace_request("shop", [(*each, start, start + 1, True) for each in spans]))
+    status.push_raw("shop", pprof.encode(start - 10**9, 2 * 10**9), "wall")
+    for (_, span), (cpu, wall) in zip(spans, [(30_000_000, 0), (0, 30_000_000)]):
+        assert decided(status, span), status.tail()
+        told = status.get("/api/spans/" + span)
+        assert (told["decision"], told["samples"], told["cpu_ns"], told["wall_ns"]) == \
+            ("linked", 3, cpu, wall), told
+    assert sum(r["cpu_ns"] for r in status.get("/api/cost")["routes"]) == 30_000_000
+    assert status.stop() == 0, status.tail()
+
+
 @pytest.mark.parametrize("name, words", [
     ("process_cpu", "Only samples of CPU time name it"),
     ("memory", "Only samples of memory name it"),

@@ -36,10 +36,15 @@ static int column_of(const struct pprof *pprof, struct view type, struct view un
     return -1;
 }
 
+/* A shorter one is not that of a profiler: .NET's states 1 ns. */
+#define PERIOD_LEAST_NS 10000
+
 struct pprof_count pprof_count_of(const struct pprof *pprof)
 {
+    uint64_t unit = pprof_time_unit(pprof->period_type.unit);
     struct pprof_count count = {.column = column_of(pprof, VIEW("samples"), VIEW("count"))};
-    if (count.column >= 0 || pprof->period <= 0 || !pprof_time_unit(pprof->period_type.unit))
+    if (count.column >= 0 || pprof->period <= 0 || !unit ||
+        (uint64_t)pprof->period < (PERIOD_LEAST_NS + unit - 1) / unit)
         return count;
     count.column = column_of(pprof, pprof->period_type.type, pprof->period_type.unit);
     count.period = count.column >= 0 ? pprof->period : 0;

@@ -15,7 +15,7 @@ uint64_t pprof_time_unit(struct view unit);
 int pprof_time_column(const struct pprof *pprof, struct view type, uint64_t *unit_ns);
 
 /* Go states the number as samples/count. Python's profiler states CPU time only, of a period each;
- * without a period of time, each record counts as one. */
+ * without a period of time, or with one below 10 us, each record counts as one. */
 struct pprof_count {
     int column;     /* of the number, or of the time; -1: none */
     int64_t period; /* of that time, in its unit; 0: the column is the number */

@@ -151,6 +151,7 @@ struct columns {
     int cpu, wall;                /* of the times */
     uint64_t cpu_unit, wall_unit; /* of these, ns */
     int decides;                  /* must be positive for a sample to count; -1: any */
+    int beside;                   /* or this; -1: none */
 };
 
 static int column(const struct pprof *pprof, struct view type)
@@ -165,6 +166,7 @@ static struct columns columns_of(const struct pprof *pprof, enum kind kind)
 {
     struct columns columns = {
         .decides = -1,
+        .beside = -1,
     };
     columns.cpu = pprof_time_column(pprof, cpu, &columns.cpu_unit);
     columns.wall = pprof_time_column(pprof, VIEW("wall"), &columns.wall_unit);
@@ -172,6 +174,8 @@ static struct columns columns_of(const struct pprof *pprof, enum kind kind)
         columns.decides = column(pprof, cpu);
     else if (kind == KIND_WALL)
         columns.decides = column(pprof, VIEW("wall"));
+    if (kind == KIND_WALL) /* of .NET, each sample has one of the two */
+        columns.beside = columns.cpu;
     return columns;
 }
 
@@ -181,6 +185,8 @@ static bool counts(const struct pprof_sample *sample, const struct columns *colu
     for (size_t i = 0; i < sample->value_count; i++)
         if (sample->values[i] < 0)
             return false;
+    if (columns->beside >= 0 && sample->values[columns->beside] > 0)
+        return true;
     if (columns->decides >= 0)
         return sample->values[columns->decides] > 0;
     for (size_t i = 0; i < sample->value_count; i++)

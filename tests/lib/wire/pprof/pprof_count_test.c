@@ -68,13 +68,15 @@ START_TEST(the_period_has_the_unit_of_the_time)
 }
 END_TEST
 
-START_TEST(without_a_period_of_time_a_record_is_one)
+START_TEST(without_a_period_of_a_profiler_a_record_is_one)
 {
     ck_assert_uint_eq(SAMPLES(0, PYTHON, 290000000), 1);
     ck_assert_uint_eq(SAMPLES(10000000, HEAP, 290000000), 1);
+    ck_assert_uint_eq(SAMPLES(1, PYTHON, 290000000), 1); /* of .NET */
+    ck_assert_uint_eq(SAMPLES(10000, PYTHON, 30000), 3);
 }
 END_TEST
 
 SUITE_MAIN("pprof_count", the_number_that_a_profile_states_is_taken,
            the_period_has_the_unit_of_the_time, without_one_it_is_the_time_in_periods,
-           without_a_period_of_time_a_record_is_one)
+           without_a_period_of_a_profiler_a_record_is_one)
