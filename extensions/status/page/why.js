@@ -134,7 +134,7 @@ export class View {
 			"/api/pipelines"].map((path) => get(path, {}, this.signal)));
 		const { components, hold } = pipelines;
 		this.hint = components.flatMap(({ id, refusals }) => refusals.filter(({ text }) =>
-			/Pyroscope clients/.test(text)).map(({ text }) => `${id} refused profiles: ${text}.`))[0];
+			/Pyroscope clients/.test(text)).map(({ text }) => `${id} refused profiles, which may be its own: ${text}.`))[0];
 		const trouble = h("div", troubles(problems(pipelines)), losses(components));
 		if (trouble.textContent !== this.trouble.textContent) fill(this.trouble, trouble);
 		const waiting = services.length === 0 && hold?.spans > 0 ? waits(hold) : "";
