@@ -150,8 +150,7 @@ static uint32_t small(uint64_t value)
 struct columns {
     int cpu, wall;                /* of the times */
     uint64_t cpu_unit, wall_unit; /* of these, ns */
-    int decides;                  /* must be positive for a sample to count; -1: any */
-    int beside;                   /* or this; -1: none */
+    int decides, beside;          /* one must be positive for a sample to count; -1, -1: any */
 };
 
 static int column(const struct pprof *pprof, struct view type)
@@ -164,18 +163,15 @@ static int column(const struct pprof *pprof, struct view type)
 
 static struct columns columns_of(const struct pprof *pprof, enum kind kind)
 {
-    struct columns columns = {
-        .decides = -1,
-        .beside = -1,
-    };
+    struct columns columns = {.decides = -1, .beside = -1};
     columns.cpu = pprof_time_column(pprof, cpu, &columns.cpu_unit);
     columns.wall = pprof_time_column(pprof, VIEW("wall"), &columns.wall_unit);
-    if (kind == KIND_PROCESS_CPU)
+    if (kind == KIND_PROCESS_CPU) {
         columns.decides = column(pprof, cpu);
-    else if (kind == KIND_WALL)
+    } else if (kind == KIND_WALL) {
         columns.decides = column(pprof, VIEW("wall"));
-    if (kind == KIND_WALL) /* of .NET, each sample has one of the two */
-        columns.beside = columns.cpu;
+        columns.beside = columns.cpu; /* of .NET, each sample has one of the two */
+    }
     return columns;
 }
 
