@@ -664,6 +664,14 @@ def test_http2_floods_end_the_connection(spanlink, flood):
         assert peer.flood(FLOODS[flood]()), "still open"
 
 
+def test_references_of_hpack_end_the_connection_at_once(spanlink):
+    """12 kB that are 32 MB when decoded."""
+    large = b"\x40\x01x\x7f" + varint(4000 - 127) + b"y" * 4000
+    with H2(spanlink.grpc) as peer:
+        peer.sock.sendall(frame(HEADERS, 4, 1, GRPC + large + b"\xbe" * 8000))
+        assert peer.wait(lambda: peer.closed)
+
+
 def test_streams_of_one_connection_are_limited(spanlink):
     with H2(spanlink.grpc) as peer:
         for i in range(300):

@@ -14,6 +14,10 @@ struct grpc_connection;
 /* Limit of a stream's header list, in bytes, plus 32 per field (RFC 9113, 6.5.2). */
 enum { GRPC_HEADER_LIMIT = 64 * 1024 };
 
+/* Of a decoded header block: beyond it the connection is closed, as a few bytes of references of
+ * HPACK are megabytes to decode. */
+enum { GRPC_HEADER_MOST = 1 << 20 };
+
 enum grpc_call_state {
     GRPC_CALL_ARRIVING, /* owned by its stream */
     GRPC_CALL_HANDLED,  /* owned by the handler until grpc_respond */

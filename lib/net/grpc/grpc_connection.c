@@ -59,6 +59,7 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
 {
     struct grpc_connection *connection = ctx;
+    connection->header_bytes = 0;
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
     if (connection->last_goaway) /* its last stream precedes this one: the client retries it */
@@ -75,12 +76,16 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghttp2_rcbuf *name,
                      nghttp2_rcbuf *value, uint8_t flags, void *ctx)
 {
+    struct grpc_connection *connection = ctx;
     struct grpc_call *call = call_of(session, frame->hd.stream_id);
-    (void)flags, (void)ctx;
-    if (!call || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
-        return 0;
     nghttp2_vec n = nghttp2_rcbuf_get_buf(name);
     nghttp2_vec v = nghttp2_rcbuf_get_buf(value);
+    (void)flags;
+    connection->header_bytes += n.len + v.len + 32;
+    if (connection->header_bytes > GRPC_HEADER_MOST)
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    if (!call || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
+        return 0;
     grpc_call_header(call, (struct view){n.base, n.len}, (struct view){v.base, v.len});
     return 0;
 }

@@ -59,6 +59,7 @@ struct grpc_connection {
     unsigned noise; /* small frames since noise_since */
     uint64_t noise_since;
     struct h2_ends ends; /* ended streams of the peer */
+    size_t header_bytes; /* decoded of the current header block */
     size_t trickled;     /* message bytes since the last progress */
     size_t wasted;       /* bytes since the last one that belonged to an arriving call */
 };

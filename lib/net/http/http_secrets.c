@@ -53,13 +53,33 @@ static void hide_value(struct http_reply *reply, bool in_body, struct view value
         hide_password(reply, in_body, token);
 }
 
+/* As libcurl sends them: "user:password" in base64. */
+static void hide_basic(struct http_reply *reply, bool in_body, const char *user,
+                       const char *password)
+{
+    struct bytes plain, basic;
+    bytes_init(&plain, DECODED_MAX, NULL);
+    bytes_init(&basic, (size_t)2 * DECODED_MAX, NULL);
+    if (bytes_printf(&plain, "%s:%s", user, password) == BYTES_OK &&
+        base64_encode(bytes_view(&plain), &basic))
+        hide(reply, in_body, bytes_view(&basic));
+    if (plain.data)
+        explicit_bzero(plain.data, plain.size);
+    bytes_release(&plain);
+    bytes_release(&basic);
+}
+
 static void hide_url_password(struct http_reply *reply, bool in_body, const char *url)
 {
-    char *password = NULL;
+    char *user = NULL, *password = NULL;
     CURLU *parts = strchr(url, '@') ? curl_url() : NULL;
     if (parts && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
-        curl_url_get(parts, CURLUPART_PASSWORD, &password, CURLU_URLDECODE) == CURLUE_OK)
+        curl_url_get(parts, CURLUPART_PASSWORD, &password, CURLU_URLDECODE) == CURLUE_OK) {
         hide(reply, in_body, view_of(password));
+        if (curl_url_get(parts, CURLUPART_USER, &user, CURLU_URLDECODE) == CURLUE_OK)
+            hide_basic(reply, in_body, user, password);
+    }
+    curl_free(user);
     curl_free(password);
     curl_url_cleanup(parts);
 }

@@ -144,6 +144,27 @@ START_TEST(secrets_of_the_request_are_hidden_in_the_reply)
 }
 END_TEST
 
+START_TEST(the_password_of_a_url_is_hidden_in_base64_too)
+{
+    const char *answers[] = {"HTTP/1.1 400 No\r\nContent-Length: 32\r\n\r\n"
+                             "PWDONE1, got dXNlcjpQV0RPTkUx!!!",
+                             NULL};
+    struct script_server script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    struct http_reply reply;
+    char bound[300];
+    script_server_start(&script);
+    snprintf(bound, sizeof bound, "user:PWDONE1@%s", script.bound);
+    ck_assert(post(client, bound, VIEW("the body"), &reply));
+    ck_assert_ptr_nonnull(strstr(script.request, "dXNlcjpQV0RPTkUx"));
+    ck_assert(view_eq(bytes_view(&reply.body), VIEW("*******, got ****************!!!")));
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_server_stop(&script);
+}
+END_TEST
+
 START_TEST(a_get_has_no_body)
 {
     const char *answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes", NULL};
@@ -948,6 +969,7 @@ static void add_exchanges(TCase *tcase)
 {
     tcase_add_test(tcase, a_post_sends_the_body_and_the_headers_of_client_and_call);
     tcase_add_test(tcase, secrets_of_the_request_are_hidden_in_the_reply);
+    tcase_add_test(tcase, the_password_of_a_url_is_hidden_in_base64_too);
     tcase_add_test(tcase, a_get_has_no_body);
     tcase_add_test(tcase, a_client_that_got_can_post);
     tcase_add_test(tcase, a_reply_that_is_not_whole_says_why);
