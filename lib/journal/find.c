@@ -226,13 +226,15 @@ static void pass_over(struct journal *journal, struct journal_entry *entry, bool
 bool journal_damage(struct journal *journal, struct bytes *out)
 {
     uint64_t requests = journal->figures.damaged_requests;
+    bool one = requests == 1;
     if (requests)
-        bytes_printf(out,
-                     "journal: files were damaged before the start: at least %" PRIu64
-                     " request%s in them lost, unless delivered before; what is left of %s is in "
-                     "\"%s/damaged\"",
-                     requests, requests == 1 ? " is" : "s are", requests == 1 ? "it" : "them",
-                     journal->settings.directory);
+        bytes_printf(
+            out,
+            "journal: files were damaged before the start: at least %" PRIu64
+            " request%s in them %s lost, unless delivered before; what is left of %s is in "
+            "\"%s/damaged\"",
+            requests, one ? "" : "s", one ? "is" : "are", one ? "it" : "them",
+            journal->settings.directory);
     return requests;
 }
 
