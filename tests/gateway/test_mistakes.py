@@ -180,7 +180,8 @@ def test_a_topic_with_another_encoding_is_reported(kafka, producer, backend, tmp
     assert harness.wait_for(lambda: gateway.metrics()["dead_letters"] == 40, 60)
     [line] = gateway.lines(f"records of topic {topic} could not be read as otlp_json")
     assert "is traces.encoding right?" in line
-    assert f"40 of 40 records of topic {topic} could not be read" in gateway.explain()
+    told = f"40 of 40 records of topic {topic} could not be read"
+    assert harness.wait_for(lambda: told in gateway.explain(), 60), gateway.explain()
     # One that can be read shows that the encoding is right.
     producer.send(topic, b'{"resourceSpans": []}', partition=0)
     producer.flush()
