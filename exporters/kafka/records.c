@@ -75,22 +75,37 @@ size_t record_overhead(const struct kafka_exporter *self, const struct batch *ba
 
 /* ---- native ---- */
 
-/* FNV-1a, to tell the parts of one value from those of another. */
-static uint64_t id_of(struct view value)
+static uint64_t fnv_1a(uint64_t hash, struct view value)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
     for (size_t i = 0; i < value.size; i++)
         hash = (hash ^ value.data[i]) * UINT64_C(1099511628211);
     return hash;
 }
 
-/* A pprof, a recording or a text goes as it is, in several records if it is too large for one. */
+static bool add_hash(void *ctx, const char *name, struct view value)
+{
+    *(uint64_t *)ctx = fnv_1a(fnv_1a(*(uint64_t *)ctx, view_of(name)), value);
+    return true;
+}
+
+/* Tells the parts of one value from those of another. When they are sent again, it is the same. */
+static uint64_t id_of(const struct share *share, struct view value)
+{
+    uint64_t hash = fnv_1a(UINT64_C(14695981039346656037), share->key);
+    native_record_headers(share->batch, add_hash, &hash);
+    return fnv_1a(hash, value);
+}
+
+/* A pprof, a recording or a text goes as it is, in several records if it is too large for one. The
+ * parts are equal, so that a topic that refuses one for its size does not take the last one. */
 static struct outcome make_native(struct making *making)
 {
     struct batch *batch = making->share->batch;
     struct view value = native_record_value(batch);
     size_t count = value.size > making->limit ? (value.size - 1) / making->limit + 1 : 1;
-    struct native_part part = {.count = (uint32_t)count, .id = count > 1 ? id_of(value) : 0};
+    struct native_part part = {.count = (uint32_t)count,
+                               .id = count > 1 ? id_of(making->share, value) : 0};
+    size_t each = (value.size + count - 1) / count;
     if (count > NATIVE_PARTS_MAX)
         return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE,
                           "%zu bytes would need more than %d records", value.size,
@@ -99,12 +114,11 @@ static struct outcome make_native(struct making *making)
         struct record *record = records_add(making, batch);
         if (!record)
             return outcome_no_memory();
-        size_t from = i * making->limit, left = value.size - from;
+        size_t from = i * each, left = value.size - from;
         record->native = true;
         record->divisible = value.size > LEAST_VALUE;
         record->items = i == 0 ? batch->items : 0;
-        record->value =
-            (struct view){value.data + from, left < making->limit ? left : making->limit};
+        record->value = (struct view){value.data + from, left < each ? left : each};
         part.number = (uint32_t)i + 1;
         if (count > 1)
             native_part_write(&part, record->part, sizeof record->part);

@@ -2,6 +2,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
+#include "receivers/kafka/feed_value.h"
 #include "receivers/kafka/in_flight.h"
 #include "receivers/kafka/record.h"
 #include "receivers/kafka/restart.h"
@@ -357,63 +358,6 @@ static bool feed_offer(struct feed *feed, uint64_t mono_ns)
     else
         feed_advance(feed);
     return true;
-}
-
-/* The head's value: its own, or that of all its parts joined. */
-struct feed_value {
-    struct view value;
-    struct partial_record *partial; /* NULL: the head is not a part */
-    bool whole;
-};
-
-static struct view feed_part_text(const struct feed *feed)
-{
-    return feed->native ? record_header(feed->heads[feed->head], NATIVE_PART) : (struct view){0};
-}
-
-static struct outcome feed_value(struct feed *feed, struct feed_value *found)
-{
-    const rd_kafka_message_t *message = feed->heads[feed->head];
-    struct view text = feed_part_text(feed);
-    struct native_part part;
-    *found = (struct feed_value){.value = {message->payload, message->len}, .whole = true};
-    if (!text.data)
-        return OUTCOME_OK;
-    if (!native_part_parse(text, &part))
-        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed header " NATIVE_PART);
-    enum record_parts_result result =
-        record_parts_add(&feed->parts, &part, found->value, feed->reached, &found->partial);
-    if (result == PARTS_NO_MEMORY)
-        return outcome_no_memory();
-    if (result == PARTS_STRAY)
-        return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
-                          "part %u of %u of a record whose earlier parts are missing", part.number,
-                          part.count);
-    found->whole = result == PARTS_WHOLE;
-    found->value = bytes_view(&found->partial->value);
-    return OUTCOME_OK;
-}
-
-/* Drops a value that is incomplete, and settles the parts that were read. */
-static void feed_drop_partial(struct feed *feed, struct partial_record *partial)
-{
-    for (uint32_t i = 0; i < partial->number_count; i++)
-        feed_settle(feed, partial->numbers[i]);
-    record_parts_close(&feed->parts, partial);
-}
-
-static void feed_expire_parts(struct feed *feed)
-{
-    uint64_t before = feed->reached > PARTS_WAIT_NS ? feed->reached - PARTS_WAIT_NS : 0;
-    for (struct partial_record *stale; (stale = record_parts_stale(&feed->parts, before));) {
-        if (stale->number_count) {
-            atomic_fetch_add(&feed->reader->self->poisoned, 1);
-            env_warn(feed->reader->self->env,
-                     "%s/%d: %u of %u parts of a record never arrived; it is skipped", feed->topic,
-                     feed->reader->number, stale->count - stale->got, stale->count);
-        }
-        feed_drop_partial(feed, stale);
-    }
 }
 
 static void feed_set_lane(struct feed *feed, struct batch *batch)

@@ -30,15 +30,40 @@ static struct partial_record *record_parts_open(struct record_parts *parts,
     return partial;
 }
 
+struct partial_record *record_parts_replaced(struct record_parts *parts,
+                                             const struct native_part *part)
+{
+    struct partial_record *partial = record_parts_find(parts, part->id);
+    return partial && part->number == 1 && part->count != partial->count ? partial : NULL;
+}
+
+static bool record_parts_is_done(const struct record_parts *parts, uint64_t id)
+{
+    for (size_t i = 0; i < PARTS_DONE; i++)
+        if (parts->done[i] == id)
+            return true;
+    return false;
+}
+
+/* What a part is that neither begins a value nor continues one. */
+static enum record_parts_result record_parts_odd(const struct record_parts *parts,
+                                                 const struct native_part *part,
+                                                 const struct partial_record *partial)
+{
+    bool repeated = partial ? part->count == partial->count && part->number <= partial->got
+                            : part->number > 1 && record_parts_is_done(parts, part->id);
+    return repeated ? PARTS_REPEATED : PARTS_STRAY;
+}
+
 enum record_parts_result record_parts_add(struct record_parts *parts,
                                           const struct native_part *part, struct view value,
                                           uint64_t time, struct partial_record **found)
 {
     struct partial_record *partial = record_parts_find(parts, part->id);
-    if (!partial && (part->number != 1 || parts->count == PARTS_OPEN))
-        return PARTS_STRAY;
-    if (partial && part->number != partial->got + 1)
-        return PARTS_STRAY;
+    bool begins = !partial && part->number == 1 && parts->count < PARTS_OPEN;
+    bool continues = partial && part->count == partial->count && part->number == partial->got + 1;
+    if (!begins && !continues)
+        return record_parts_odd(parts, part, partial);
     if (!partial)
         partial = record_parts_open(parts, part, time);
     if (bytes_append_view(&partial->value, value) != BYTES_OK) {
@@ -49,11 +74,16 @@ enum record_parts_result record_parts_add(struct record_parts *parts,
     partial->last = value.size;
     partial->got++;
     *found = partial;
-    return partial->got == partial->count ? PARTS_WHOLE : PARTS_MORE;
+    if (partial->got < partial->count)
+        return PARTS_MORE;
+    parts->done[parts->done_at++ % PARTS_DONE] = part->id;
+    return PARTS_WHOLE;
 }
 
 void record_parts_undo(struct record_parts *parts, struct partial_record *partial)
 {
+    if (partial->got == partial->count)
+        parts->done[--parts->done_at % PARTS_DONE] = 0;
     partial->value.size -= partial->last;
     if (--partial->got == 0)
         record_parts_close(parts, partial);

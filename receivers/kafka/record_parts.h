@@ -9,8 +9,9 @@
 #include "lib/base/bytes.h"
 #include "pipeline/native_record.h"
 
-/* How many values of a partition may be incomplete. If there are more, the oldest is dropped. */
-enum { PARTS_OPEN = 8 };
+/* PARTS_OPEN: how many values of a partition may be incomplete. If there are more, the oldest is
+ * dropped. PARTS_DONE: how many that were completed are remembered. */
+enum { PARTS_OPEN = 8, PARTS_DONE = 16 };
 
 /* A value whose parts are arriving. */
 struct partial_record {
@@ -26,6 +27,8 @@ struct partial_record {
 struct record_parts {
     struct partial_record open[PARTS_OPEN];
     size_t count;
+    uint64_t done[PARTS_DONE]; /* ids of values completed last, in a ring */
+    size_t done_at;
     struct budget *budget;
 };
 
@@ -35,6 +38,7 @@ void record_parts_release(struct record_parts *parts);
 enum record_parts_result {
     PARTS_MORE,     /* more parts follow */
     PARTS_WHOLE,    /* *partial is complete; record_parts_close follows */
+    PARTS_REPEATED, /* it came before: its producer sends again what may not have arrived */
     PARTS_STRAY,    /* an earlier part is missing */
     PARTS_NO_MEMORY /* nothing changed */
 };
@@ -43,6 +47,11 @@ enum record_parts_result {
 enum record_parts_result record_parts_add(struct record_parts *parts,
                                           const struct native_part *part, struct view value,
                                           uint64_t time, struct partial_record **partial);
+
+/* Returns the incomplete value that the part replaces, as its producer has cut the value anew and
+ * sends all of it again: it must be closed before the part is added. NULL: none. */
+struct partial_record *record_parts_replaced(struct record_parts *parts,
+                                             const struct native_part *part);
 
 /* Removes the part added last. */
 void record_parts_undo(struct record_parts *parts, struct partial_record *partial);

@@ -454,3 +454,25 @@ def test_profiles_arrive_as_they_were_sent(kafka, backend, tmp_path):
     assert body == text and "format=folded" in path and "shop.cpu" in path
     assert harness.wait_for(lambda: gateway.metrics()["lag"] == 0, 60), gateway.explain()
     assert gateway.stop() == 0 and sidecar.stop() == 0
+
+
+def test_a_profile_that_is_cut_again_for_its_topic_leaves_no_unreadable_parts(kafka, backend,
+                                                                              tmp_path):
+    kafka.topic("cut_again_spans", 1)
+    kafka.topic("cut_again_profiles", 1, max_message_bytes=20000)
+    both = {"brokers": kafka.addresses, "traces": {"topic": "cut_again_spans"},
+            "profiles": {"topic": "cut_again_profiles", "encoding": "native"}}
+    sidecar = sides.Sidecar(tmp_path, {**both, "producer": {"max_message_bytes": 50000}},
+                            ("traces", "profiles"))
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": kafka.addresses, "group_id": "cut_again",
+        "traces": {"topics": ["cut_again_spans"]},
+        "profiles": {"topics": ["cut_again_profiles"], "encoding": "native"}},
+        backend, signals=("traces", "profiles"))
+    text = b"".join(b"main;work%05d 3\n" % n for n in range(6500))  # two large parts and a small one
+    assert sidecar.upload("name=shop.cpu&format=folded", text) == 200
+    assert harness.wait_for(lambda: len(backend.profiles) == 1, 60), gateway.explain()
+    assert backend.profiles[0][1] == text
+    assert harness.wait_for(lambda: gateway.metrics()["lag"] == 0, 60), gateway.explain()
+    assert gateway.stop() == 0 and sidecar.stop() == 0
+    assert sidecar.lines("refuses records of") and not gateway.lines("cannot be read")

@@ -264,6 +264,32 @@ START_TEST(a_body_of_ingest_is_cut_into_parts_of_one_value)
 }
 END_TEST
 
+/* The id that the parts of a body have. */
+static uint64_t parts_id(struct view body, const char *query)
+{
+    struct native_part part;
+    records_release(&records);
+    make(opaque_of(body, query), 2000);
+    ck_assert(native_part_parse(view_of(records.all[0].part), &part));
+    return part.id;
+}
+
+START_TEST(parts_are_equal_and_known_by_value_and_headers)
+{
+    begin();
+    self.routes[SIGNAL_PROFILES].encoding = KAFKA_NATIVE;
+    struct view body = pb_fill(1, 5000, 'j');
+    uint64_t id = parts_id(body, "name=shop&format=jfr");
+    for (size_t i = 1; i < records.count; i++)
+        ck_assert_uint_le(records.all[0].value.size - records.all[i].value.size, records.count);
+    ck_assert_uint_eq(parts_id(body, "name=shop&format=jfr"), id);
+    ck_assert_uint_ne(parts_id(body, "name=shop&format=jfr&from=2"), id);
+    ck_assert_uint_ne(parts_id(body, "name=cart&format=jfr"), id);
+    ck_assert_uint_ne(parts_id(pb_fill(1, 5000, 'k'), "name=shop&format=jfr"), id);
+    end();
+}
+END_TEST
+
 START_TEST(profiles_have_the_service_of_their_spans)
 {
     static const char *const queries[] = {"name=shop.cpu", "name=shop&format=jfr",
@@ -318,5 +344,5 @@ SUITE_MAIN("kafka/records", without_keys_a_request_is_a_record_as_it_is,
            a_single_item_above_the_limit_is_marked,
            a_topic_with_a_lower_limit_gets_smaller_records_and_no_other_does,
            a_body_of_ingest_is_cut_into_parts_of_one_value,
-           profiles_have_the_service_of_their_spans, what_has_no_otlp_form_needs_native,
-           old_top_level_keys_serve_signals_without_their_own)
+           parts_are_equal_and_known_by_value_and_headers, profiles_have_the_service_of_their_spans,
+           what_has_no_otlp_form_needs_native, old_top_level_keys_serve_signals_without_their_own)

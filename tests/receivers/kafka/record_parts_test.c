@@ -41,6 +41,41 @@ START_TEST(a_part_without_the_ones_before_is_a_stray)
 }
 END_TEST
 
+START_TEST(a_part_that_comes_again_is_no_stray)
+{
+    record_parts_init(&parts, NULL);
+    ck_assert_int_eq(add(1, 1, 3, "a"), PARTS_MORE);
+    ck_assert_int_eq(add(1, 2, 3, "b"), PARTS_MORE);
+    ck_assert_int_eq(add(1, 1, 3, "a"), PARTS_REPEATED); /* the producer sends all again */
+    ck_assert_int_eq(add(1, 2, 3, "b"), PARTS_REPEATED);
+    ck_assert_int_eq(add(1, 3, 3, "c"), PARTS_WHOLE);
+    ck_assert(view_eq(bytes_view(&partial->value), VIEW("abc")));
+    record_parts_undo(&parts, partial);
+    ck_assert_int_eq(add(1, 3, 3, "c"), PARTS_WHOLE);
+    record_parts_close(&parts, partial);
+    ck_assert_int_eq(add(1, 3, 3, "c"), PARTS_REPEATED); /* of the value that was whole */
+    ck_assert_int_eq(add(1, 1, 3, "a"), PARTS_MORE);
+    record_parts_release(&parts);
+}
+END_TEST
+
+START_TEST(a_value_that_is_cut_anew_replaces_what_came_of_it)
+{
+    const struct native_part first = {.id = 1, .number = 1, .count = 4},
+                             second = {.id = 1, .number = 2, .count = 4};
+    record_parts_init(&parts, NULL);
+    ck_assert_ptr_null(record_parts_replaced(&parts, &first));
+    ck_assert_int_eq(add(1, 1, 2, "ab"), PARTS_MORE);
+    ck_assert_int_eq(add(1, 2, 4, "b"), PARTS_STRAY); /* of another cut: it must not be joined */
+    ck_assert_ptr_null(record_parts_replaced(&parts, &second));
+    ck_assert_ptr_eq(record_parts_replaced(&parts, &first), partial);
+    record_parts_close(&parts, partial);
+    ck_assert_int_eq(add(1, 1, 4, "a"), PARTS_MORE);
+    ck_assert_ptr_null(record_parts_replaced(&parts, &first));
+    record_parts_release(&parts);
+}
+END_TEST
+
 START_TEST(a_part_is_taken_back)
 {
     record_parts_init(&parts, NULL);
@@ -82,4 +117,5 @@ START_TEST(without_memory_nothing_changes)
 END_TEST
 
 SUITE_MAIN("record_parts", parts_become_whole_in_order, a_part_without_the_ones_before_is_a_stray,
+           a_part_that_comes_again_is_no_stray, a_value_that_is_cut_anew_replaces_what_came_of_it,
            a_part_is_taken_back, the_oldest_is_given_up, without_memory_nothing_changes)
