@@ -1,6 +1,6 @@
 #include "pipeline/pprof_request.h"
 
-#include "lib/wire/codec/compress.h"
+#include "lib/wire/codec/inflate_final.h"
 #include "lib/wire/pprof/pprof.h"
 
 /* How much the index of a profile's strings may take, beside the profile itself. */
@@ -10,7 +10,8 @@ struct outcome pprof_request_inflate(struct view pprof, struct bytes *raw)
 {
     enum inflate_result result = INFLATE_OK;
     if (looks_gzip(pprof))
-        result = inflate_append(ENCODING_GZIP, pprof, raw);
+        result = inflate_final(ENCODING_GZIP, pprof, raw->max, raw->budget,
+                               inflate_append(ENCODING_GZIP, pprof, raw));
     else if (pprof.size > raw->max)
         result = INFLATE_TOO_LARGE;
     else if (bytes_append_view(raw, pprof) != BYTES_OK)

@@ -1,5 +1,6 @@
 #include "pipeline/pprof_request.h"
 
+#include "lib/wire/codec/compress.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -60,5 +61,25 @@ START_TEST(one_that_does_not_fit_now_is_to_come_back)
 }
 END_TEST
 
-SUITE_MAIN("pprof_request", a_profile_whose_entries_never_fit_is_too_large,
-           a_million_mappings_fit_into_64_mib, one_that_does_not_fit_now_is_to_come_back)
+START_TEST(one_that_never_fits_is_too_large_while_memory_is_short)
+{
+    enum { MAX = 1 << 20 };
+    struct bytes packed, raw;
+    uint8_t *zeros = calloc(4, MAX);
+    bytes_init(&packed, SIZE_MAX, NULL);
+    ck_assert(deflate_append(ENCODING_GZIP, (struct view){zeros, (size_t)4 * MAX}, &packed));
+    free(zeros);
+    budget_init(&budget, 8 << 20);
+    budget_force(&budget, 8 << 20);
+    bytes_init(&raw, MAX, &budget);
+    struct outcome outcome = pprof_request_inflate(bytes_view(&packed), &raw);
+    ck_assert_int_eq(outcome.verdict, VERDICT_REJECT);
+    ck_assert_int_eq(outcome.cause, CAUSE_TOO_LARGE);
+    bytes_release(&raw);
+    bytes_release(&packed);
+}
+END_TEST
+
+SUITE_MAIN("pprof_request", one_that_never_fits_is_too_large_while_memory_is_short,
+           a_profile_whose_entries_never_fit_is_too_large, a_million_mappings_fit_into_64_mib,
+           one_that_does_not_fit_now_is_to_come_back)
