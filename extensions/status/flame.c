@@ -188,16 +188,6 @@ bool flame_wants_id(struct flame *flame, uint64_t id)
     return false;
 }
 
-/* CPU time is most useful, then any other time; counts of samples are least useful. */
-static int flame_rank(const char *type)
-{
-    if (flame_is_cpu_time(type))
-        return 3;
-    if (strncmp(type, "wall:", 5) == 0)
-        return strstr(type, ":nanoseconds:") ? 2 : 1;
-    return strstr(type, ":samples:count:") ? 0 : 1;
-}
-
 static void flame_note_type(struct flame *flame, const char *type)
 {
     for (size_t i = 0; i < flame->type_count; i++)
@@ -290,8 +280,7 @@ struct pprof_adding {
     int64_t limit; /* of its values: more is absurd */
     struct pprof_count samples;
     uint64_t start, end;            /* of its window, wall time, ns; 0: not known */
-    bool is_cpu[PPROF_MAX_TYPES];   /* types of CPU time in ns, ... */
-    uint64_t sums[PPROF_MAX_TYPES]; /* ... and their values */
+    uint64_t sums[PPROF_MAX_TYPES]; /* of the values of each type */
     bool any;                       /* a sample matched the filter */
 };
 
@@ -312,7 +301,6 @@ static void name_types(struct pprof_adding *adding, const struct flame_source *s
         snprintf(adding->types[i], FLAME_TYPE_SIZE, "%.*s:%.*s:%.*s:%.*s:%.*s", VIEW_ARG(name),
                  VIEW_ARG(type->type), VIEW_ARG(type->unit), VIEW_ARG(pprof->period_type.type),
                  VIEW_ARG(pprof->period_type.unit));
-        adding->is_cpu[i] = flame_is_cpu_time(adding->types[i]);
     }
 }
 
@@ -346,11 +334,11 @@ static uint32_t name_of(struct pprof_adding *adding, uint32_t frame)
     return adding->names[frame];
 }
 
-/* Sums CPU time of every type, so that the largest can be drawn. */
+/* Sums every type, so that one that has values can be drawn, and of CPU time the largest. */
 static void sum_sample(struct pprof_adding *adding, const struct pprof_sample *sample)
 {
     for (size_t i = 0; i < adding->pprof.type_count; i++)
-        if (adding->is_cpu[i] && sample->values[i] > 0)
+        if (sample->values[i] > 0)
             adding->sums[i] = flame_add_up(adding->sums[i], (uint64_t)sample->values[i]);
 }
 

@@ -45,7 +45,7 @@ struct flame {
     char type[FLAME_TYPE_SIZE];               /* the type drawn; "": none found */
     int rank;                                 /* of that type */
     char types[FLAME_TYPES][FLAME_TYPE_SIZE]; /* all types found */
-    uint64_t type_sums[FLAME_TYPES]; /* of those of CPU time in ns: their values, drawn or not */
+    uint64_t type_sums[FLAME_TYPES];          /* their values, drawn or not */
     size_t type_count;
     bool is_state;     /* the type drawn is one (see flame_begin_profile) */
     uint64_t profiles; /* drawn */
@@ -97,9 +97,10 @@ void flame_add_ingest(struct flame *flame, const char *query, const char *conten
 /* Whether CPU time is drawn, and came as values of another type too. */
 bool flame_has_other_cpu(const struct flame *flame);
 
-/* The type of CPU time in ns whose values add up to most, where that is not the type drawn; NULL:
- * it is, or that is no such type. Valid until the flame graph is released. */
-const char *flame_larger_cpu(const struct flame *flame);
+/* The type to draw in place of the one drawn: where that has no values, the most useful one that
+ * has; where it is CPU time in ns, the type of CPU time whose values add up to most. NULL: it is
+ * right. Valid until the flame graph is released. */
+const char *flame_better_type(const struct flame *flame);
 
 /* Whether a type is CPU time in ns. */
 bool flame_is_cpu_time(const char *type);

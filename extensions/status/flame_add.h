@@ -56,7 +56,10 @@ static inline uint64_t flame_add_up(uint64_t a, uint64_t b)
     return b < UINT64_MAX - a ? a + b : UINT64_MAX;
 }
 
-/* Adds to the sum of a type of CPU time in ns, whether it is drawn or not. */
+/* How useful a type is: CPU time most, then any other time; counts of samples least. */
+int flame_rank(const char *type);
+
+/* Adds to the sum of a type, whether it is drawn or not. */
 void flame_sum_type(struct flame *flame, const char *type, uint64_t value);
 
 /* Whether the filter accepts samples with this span id; 0: no id. Notes the id. */

@@ -110,15 +110,16 @@ static void draw(struct status *self, const struct wanted *wanted, struct flame 
     bytes_release(&plain);
 }
 
-/* Where CPU time came as several types, draws the one that has most, unless one was asked for. */
-static void draw_larger(struct status *self, const struct wanted *wanted, struct flame *flame)
+/* Draws another type where the first choice has no values, or less CPU time, unless one was asked
+ * for. */
+static void draw_better(struct status *self, const struct wanted *wanted, struct flame *flame)
 {
     char type[FLAME_TYPE_SIZE];
     struct flame_filter filter = flame->filter;
-    const char *larger = *filter.type || flame->failed ? NULL : flame_larger_cpu(flame);
-    if (!larger)
+    const char *better = *filter.type || flame->failed ? NULL : flame_better_type(flame);
+    if (!better)
         return;
-    snprintf(type, sizeof type, "%s", larger);
+    snprintf(type, sizeof type, "%s", better);
     filter.type = type;
     flame_release(flame);
     flame_init(flame, &filter, self->env->budget);
@@ -214,7 +215,7 @@ static void flame_draw(struct status *self, struct http_request *request, struct
     struct flame flame;
     flame_init(&flame, &filter, self->env->budget);
     draw(self, wanted, &flame);
-    draw_larger(self, wanted, &flame);
+    draw_better(self, wanted, &flame);
     wanted_say_missing(self, wanted, &flame);
     if (*query->span && !wanted->kept && flame.type_count == 0 && !flame.text) {
         flame_release(&flame);

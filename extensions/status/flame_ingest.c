@@ -87,6 +87,8 @@ static void add_time(struct recording *recording, const struct jfr_event *event)
         cpu = strcmp(flame->type, CPU_TYPE) == 0;
     if (event->counts_cpu)
         flame_sum_type(flame, CPU_TYPE, time);
+    if (event->counts_wall)
+        flame_sum_type(flame, WALL_TYPE, time);
     if (cpu || wall)
         add_value(recording, event, time < PPROF_TIME_MAX ? time : PPROF_TIME_MAX);
 }

@@ -29,18 +29,6 @@ static uint64_t service_first(const struct known *known, struct view name)
     return first;
 }
 
-/* The ids of spans that are older than this are not remembered, or not of all; 0: of all are. */
-static uint64_t forgotten_until(const struct known *known)
-{
-    uint64_t until = known->passed_over ? known->passed_over_at : 0;
-    for (uint32_t i = 0; known->span_count == KNOWN_SPANS && i < KNOWN_SPANS; i++) {
-        uint64_t decided = known_at(known, (known->newest + i) % KNOWN_SPANS)->decided;
-        if (decided)
-            return decided > until ? decided : until;
-    }
-    return until;
-}
-
 /* ---- what has given way ---- */
 
 /* Until when what was asked for may be missing, by when it came; 0: nothing is. */
@@ -64,7 +52,7 @@ static struct given_way given_way_of(struct status *self, const struct wanted *w
     if (is_of_service(query)) {
         first = service_first(&self->known, view_of(query->service));
     } else if (wanted->forgets || self->known.passed_over) {
-        forgotten = *query->span ? 0 : forgotten_until(&self->known);
+        forgotten = *query->span ? 0 : known_forgotten_until(&self->known);
         if (forgotten && query->name.given)
             first = service_first(&self->known, view_of(query->service));
     }
@@ -128,12 +116,22 @@ static void say_names(struct status *self, const struct flame_query *query, stru
 /* A service that came so soon after a reload may have sent profiles before it. */
 #define SENDS_WITHIN (120 * NS_PER_S)
 
-/* Notes what a service's samples add up to, and whether some came to an earlier process. */
-static void note_service(struct status *self, struct wanted *wanted)
+/* Notes whether samples of a service came to an earlier process: of spans that have passed here, or
+ * of any. */
+static void note_recalled(const struct known *known, struct wanted *wanted, bool any)
 {
     struct view name = view_of(wanted->query->service);
-    status_lock(self);
-    const struct known *known = &self->known;
+    for (uint32_t i = 0; i < known->span_count && !wanted->recalled; i++) {
+        const struct known_span *span = known_at(known, i);
+        wanted->recalled = span->recalled && (any || span->dealt) && span->under &&
+                           names_eq(&known->names, known->services[span->under]->name, name);
+    }
+}
+
+/* Notes what a service's samples add up to. */
+static void note_service(const struct known *known, struct wanted *wanted)
+{
+    struct view name = view_of(wanted->query->service);
     for (size_t i = 1; i < known->service_count; i++) {
         const struct known_service *each = known->services[i];
         if (!names_eq(&known->names, each->name, name))
@@ -141,13 +139,7 @@ static void note_service(struct status *self, struct wanted *wanted)
         wanted_add_came(wanted, &(struct known_sum){each->cpu_ns, each->wall_ns, each->samples,
                                                     each->wall_samples});
     }
-    for (uint32_t i = 0; i < known->span_count && !wanted->recalled; i++) {
-        const struct known_span *span = known_at(known, i);
-        wanted->recalled = span->recalled && span->dealt && span->under &&
-                           names_eq(&known->names, known->services[span->under]->name, name);
-    }
     wanted->earliest = service_first(known, name);
-    status_unlock(self);
 }
 
 /* Whether more samples came than the graph has. Kinds are compared that are counted alike. */
@@ -166,23 +158,29 @@ static bool is_short(const struct wanted *wanted, const struct flame *flame)
 }
 
 /* Whether what was asked for may have had samples before the reload that opened the extension. */
-static bool is_cut(const struct status *self, const struct wanted *wanted)
+static bool is_cut(const struct status *self, const struct wanted *wanted,
+                   const struct flame *flame)
 {
     const struct flame_query *query = wanted->query;
     if (!self->reloaded || query->from_ns > self->reloaded)
         return false;
     if (*query->span || *query->trace)
         return wanted->began && wanted->began < self->reloaded;
-    return wanted->earliest && wanted->earliest < self->reloaded + SENDS_WITHIN;
+    return wanted->earliest ? wanted->earliest < self->reloaded + SENDS_WITHIN
+                            : flame->profiles == 0;
 }
 
 static void say_not_drawn(struct status *self, struct wanted *wanted, struct flame *flame)
 {
     const struct flame_query *query = wanted->query;
     bool whole = !query->from_ns && query->to_ns == UINT64_MAX;
+    status_lock(self);
     if (is_of_service(query))
-        note_service(self, wanted);
-    if (is_cut(self, wanted))
+        note_service(&self->known, wanted);
+    if (*query->service && !*query->span && (is_of_service(query) || flame->profiles == 0))
+        note_recalled(&self->known, wanted, flame->profiles == 0);
+    status_unlock(self);
+    if (is_cut(self, wanted, flame))
         flame->text = "A reload changed the status extension, and samples that came before it are "
                       "missing.";
     else if (wanted->recalled && whole)
@@ -192,6 +190,9 @@ static void say_not_drawn(struct status *self, struct wanted *wanted, struct fla
         flame->text = "Samples may be missing: of some spans it is not known how many came.";
     else if (whole && is_short(wanted, flame))
         flame->text = "More samples came than are drawn: their profiles are not kept.";
+    else if (*query->trace && status_opened_amid(self, wanted->began))
+        flame->text = "The trace began before this process did: samples of spans that passed "
+                      "before are missing.";
     else
         return;
     flame->fix = "Look at them in the backend that they were sent to.";

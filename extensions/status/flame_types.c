@@ -1,5 +1,5 @@
 /* The types of a flame graph's values, named as Pyroscope names them: which are CPU time, and which
- * of these has most. */
+ * is drawn. */
 #include "extensions/status/flame_add.h"
 
 #include "lib/wire/pprof/pprof_count.h"
@@ -28,12 +28,34 @@ bool flame_is_cpu_time(const char *type)
     return strstr(type, ":cpu:nanoseconds:");
 }
 
-const char *flame_larger_cpu(const struct flame *flame)
+int flame_rank(const char *type)
+{
+    if (flame_is_cpu_time(type))
+        return 3;
+    if (strncmp(type, "wall:", 5) == 0)
+        return strstr(type, ":nanoseconds:") ? 2 : 1;
+    return strstr(type, ":samples:count:") ? 0 : 1;
+}
+
+/* The most useful type that has values; NULL: none has. */
+static const char *flame_with_values(const struct flame *flame)
+{
+    const char *best = NULL;
+    for (size_t i = 0; i < flame->type_count; i++)
+        if (flame->type_sums[i] && (!best || flame_rank(flame->types[i]) > flame_rank(best)))
+            best = flame->types[i];
+    return best;
+}
+
+const char *flame_better_type(const struct flame *flame)
 {
     const char *larger = NULL;
     uint64_t most = flame->sum;
+    if (!most)
+        return flame_with_values(flame);
     for (size_t i = 0; flame_is_cpu_time(flame->type) && i < flame->type_count; i++) {
-        if (strcmp(flame->types[i], flame->type) == 0 || flame->type_sums[i] <= most)
+        if (!flame_is_cpu_time(flame->types[i]) || strcmp(flame->types[i], flame->type) == 0 ||
+            flame->type_sums[i] <= most)
             continue;
         most = flame->type_sums[i];
         larger = flame->types[i];

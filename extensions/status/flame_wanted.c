@@ -216,7 +216,10 @@ static void note_figures(struct wanted *wanted)
 static void narrow(struct status *self, struct wanted *wanted)
 {
     uint64_t first = UINT64_MAX, last = 0;
-    bool all = wanted->count > 0;
+    /* Of an id with numbers in figures, earlier samples came than are remembered. */
+    bool all = wanted->count > 0 && wanted->figures.count == 0;
+    if (wanted->figures.count)
+        note_time(&wanted->earliest, wanted->began);
     status_lock(self);
     for (size_t i = 0; i < wanted->count; i++) {
         const struct known *known = &self->known;

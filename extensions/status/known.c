@@ -413,6 +413,7 @@ void known_sampled(struct known *known, const struct watch_window *window,
             known_fetch_span(known, samples[i + NEAR].id);
         struct known_sum sum = known_sum_of(window, &samples[i]);
         if (window->recalled) {
+            atomic_store_explicit(&known->recalled, true, memory_order_relaxed);
             known->services[at]->times_cpu |= sum.cpu_ns > 0;
             if (samples[i].id && known_may(known, samples[i].id, window->arrived))
                 known_add_sample(known, (uint16_t)at, window, &samples[i], &over);

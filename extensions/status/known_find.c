@@ -66,6 +66,17 @@ bool known_may_have(const struct known *known, uint64_t id)
     return atomic_load_explicit(known_bucket(known, id), memory_order_relaxed) != 0;
 }
 
+uint64_t known_forgotten_until(const struct known *known)
+{
+    uint64_t until = known->passed_over ? known->passed_over_at : 0;
+    for (uint32_t i = 0; known->span_count == KNOWN_SPANS && i < KNOWN_SPANS; i++) {
+        uint64_t decided = known_at(known, (known->newest + i) % KNOWN_SPANS)->decided;
+        if (decided)
+            return decided > until ? decided : until;
+    }
+    return until;
+}
+
 /* How many windows of the same service came between; at least HELD_BITS: too many, or the first is
  * forgotten or of another service. */
 static uint32_t known_apart(const struct known *known, uint32_t first,

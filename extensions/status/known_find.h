@@ -43,6 +43,10 @@ int64_t known_window_gap(const struct known_window *window, uint64_t from, uint6
 int64_t known_out_of_reach(const struct known *known, const struct known_span *span, uint64_t start,
                            uint64_t end);
 
+/* Spans that were decided up to then are not remembered, or not all of them; 0: all are. Wall, ns.
+ */
+uint64_t known_forgotten_until(const struct known *known);
+
 /* False: the id is not known; true: it may be. Any thread, without the lock. */
 bool known_may_have(const struct known *known, uint64_t id);
 

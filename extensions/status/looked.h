@@ -54,10 +54,12 @@ struct looked *looked_update(struct status *self);
 /* Sets cpu_ns, wall_ns, samples, times_cpu and counted of all. */
 void looked_figures(struct status *self, struct looked *looked);
 
-/* Whether numbers of its spans are missing. lost: figures_lost. */
-static inline bool looked_unsure(const struct looked_trace *trace, uint64_t lost)
+/* Whether numbers of its spans, or spans with numbers, are missing. lost: figures_lost. */
+static inline bool looked_unsure(const struct status *self, const struct looked_trace *trace,
+                                 uint64_t lost)
 {
-    return trace->start <= lost && (trace->counted < trace->owing || !trace->counted);
+    return status_opened_amid(self, trace->start) ||
+           (trace->start <= lost && (trace->counted < trace->owing || !trace->counted));
 }
 
 /* NULL: not kept. */

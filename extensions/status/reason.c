@@ -454,12 +454,14 @@ static bool tell_clocks(const struct known_service *service, struct told_reason 
     return true;
 }
 
-bool reason_passed(const struct known *known, const struct known_span *span,
+bool reason_passed(const struct known *known, const struct known_span *span, bool local_root,
                    struct told_reason *told)
 {
     if (!span || span->decided || !span->dealt || !known_has_counted(span))
         return false;
     bool differs = span->under && span->under != span->service;
+    if (local_root && !differs)
+        return false;
     const struct watch_reason *reason = differs ? &names_differ : &came_late;
     told->word = reason->word;
     told->text = reason->text;

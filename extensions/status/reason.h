@@ -30,8 +30,9 @@ struct told_reason {
 /* False: it is linked, not decided, or NULL. */
 bool reason_of(const struct known *known, const struct known_span *span, struct told_reason *told);
 
-/* The same of a span that passed without a link and without a decision, if samples name it. */
-bool reason_passed(const struct known *known, const struct known_span *span,
+/* The same of a span that passed without a link and without a decision, if samples name it. False
+ * of a local root, too: a decision about it is not remembered any more. */
+bool reason_passed(const struct known *known, const struct known_span *span, bool local_root,
                    struct told_reason *told);
 
 /* Writes what to do where the profiles of `service` come under the name of `other`, a sentence with

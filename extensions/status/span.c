@@ -193,13 +193,13 @@ static void tell_passed(struct span_told *told, const struct known *known,
     if (told->inherited) {
         told->reason = INHERITED_REASON;
         told->text = span && known_has_samples(span) ? INHERITED_OWN_TEXT : INHERITED_TEXT;
-    } else if (!told->link && reason_passed(known, span, &told->reasoned)) {
+    } else if (!told->link && reason_passed(known, span, told->local_root, &told->reasoned)) {
         told->reason = told->reasoned.word;
         told->text = told->reasoned.text;
         told->fix = told->reasoned.fix;
     } else if (told->link)
         told->text = "It is linked; the decision itself is not remembered any more.";
-    else if (told->local_root)
+    else if (told->local_root || (told->end && told->end <= known_forgotten_until(known)))
         told->text = "It passed without a decision that is still remembered.";
     else
         tell_child(told, known);

@@ -192,7 +192,8 @@ static bool status_open(void *instance, const struct env *env, char *error, size
     self->env = env;
     watch_init(&self->idle);
     self->watch = env->watch ? env->watch : &self->idle;
-    self->reloaded = watch_has_held(env->watch) ? clock_wall(env->clock) : 0;
+    self->opened = clock_wall(env->clock);
+    self->reloaded = watch_has_held(env->watch) ? self->opened : 0;
     pthread_mutex_init(&self->taking, NULL);
     pthread_mutex_init(&self->looking, NULL);
     thread_cond_init(&self->wake);

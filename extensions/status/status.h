@@ -54,7 +54,9 @@ struct status {
     /* Guarded by the watch's lock. */
     struct known known;
     struct gathered *first, **last;
-    uint64_t reloaded; /* wall: a reload opened it, and what came before is not known; 0: none */
+    uint64_t opened;   /* wall */
+    uint64_t reloaded; /* the same where a reload opened it, and what came before is not known; or 0
+                        */
     size_t gathered;   /* bytes */
     size_t granted;    /* what may be taken until the thread looks again, ... */
     size_t allowed;    /* ... and what is left of it */
@@ -137,6 +139,18 @@ static inline void status_lock(struct status *self)
 static inline void status_unlock(struct status *self)
 {
     pthread_mutex_unlock(&self->watch->lock);
+}
+
+/* What began so much earlier than the extension was opened is old data that came after that. */
+#define STATUS_EARLIER (3600 * NS_PER_S)
+
+/* Whether a part of what began then (wall, ns; 0: not known) may have passed before the extension
+ * was opened: before a reload, or in an earlier process, of which the journal is read. */
+static inline bool status_opened_amid(const struct status *self, uint64_t began)
+{
+    bool earlier = atomic_load_explicit(&self->known.recalled, memory_order_relaxed);
+    return began && began < self->opened &&
+           (self->reloaded || (earlier && self->opened - began < STATUS_EARLIER));
 }
 
 /* Maximum size of a response, bytes. */

@@ -39,7 +39,8 @@ struct trace_writing {
     struct written *spans;
     size_t count, capacity;
     struct figures figures;
-    size_t unknown; /* spans without numbers */
+    size_t unknown;     /* spans without numbers */
+    uint64_t forgotten; /* wall: decisions up to then are not remembered */
     bool cut;
 };
 
@@ -133,8 +134,8 @@ static void put_link_state(struct trace_writing *writing, const struct otlp_span
     bool decided = own && own->decided;
     uint8_t action = decided ? own->action : link ? WATCH_LINKED : WATCH_AS_CAME;
     struct told_reason told = {0};
-    if (!reason_of(known, own, &told) && !link && !reason_passed(known, own, &told) && !decided &&
-        !local)
+    if (!reason_of(known, own, &told) && !link && !reason_passed(known, own, local, &told) &&
+        !decided && !local && span->end_ns > writing->forgotten)
         told.word = REASON_NO_LOCAL_ROOT;
     status_unlock(writing->self);
     json_id(json, "profile_id", link);
@@ -257,6 +258,10 @@ static bool say_missing(struct trace_writing *writing, uint32_t known, char out[
     else if (first <= since)
         at = snprintf(out, MISSING_TEXT,
                       "Further spans of it may have given way to newer data (keep_mib).");
+    else if (writing->count && status_opened_amid(writing->self, first))
+        at = snprintf(out, MISSING_TEXT, "Further spans of it may have passed before %s.",
+                      writing->self->reloaded ? "a reload changed this extension"
+                                              : "this process started");
     else
         *out = '\0';
     if (writing->unknown)
@@ -311,6 +316,9 @@ void trace_answer(struct status *self, struct http_request *request, const char 
     bytes_init(&writing.text, ANSWER_MAX, self->env->budget);
     writing.json = json_begin(&writing.text);
     figures_collect(self, span_id_load(id + 8), 0, &writing.figures);
+    status_lock(self);
+    writing.forgotten = known_forgotten_until(&self->known);
+    status_unlock(self);
     if (trace)
         looked_walk(self, trace->first, looked_last(trace), trace_visited, &writing);
     if (writing.count)

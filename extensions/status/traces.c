@@ -296,7 +296,7 @@ static void write_asked(struct status *self, const struct looked *looked,
 static void write_figures(struct status *self, const struct looked *looked,
                           const struct looked_trace *trace, uint64_t lost, struct json *json)
 {
-    bool unsure = looked_unsure(trace, lost), cpu = trace->times_cpu;
+    bool unsure = looked_unsure(self, trace, lost), cpu = trace->times_cpu;
     if (!trace->counted && !unsure) {
         status_lock(self);
         const struct known *known = &self->known;
@@ -364,8 +364,27 @@ static void write_rows(struct status *self, const struct looked *looked,
     }
 }
 
-/* How far back the traces reach, and what is missing. unsure: traces without all numbers. */
-static void write_keep(struct status *self, size_t unsure, struct json *json)
+/* Traces without all numbers. */
+struct unsure {
+    size_t count;
+    size_t amid; /* of these, those that began before the extension was opened */
+};
+
+/* Why numbers are not known. */
+static const char *unsure_why(const struct status *self, const struct unsure *unsure)
+{
+    if (unsure->amid < unsure->count)
+        return unsure->amid == 0
+                   ? "more than 2,000 spans and samples came a second, or newer ones took their "
+                     "place"
+                   : "they began before this extension was opened, more than 2,000 spans and "
+                     "samples came a second, or newer ones took their place";
+    return self->reloaded ? "they began before a reload changed this extension"
+                          : "they began in an earlier process";
+}
+
+/* How far back the traces reach, and what is missing. */
+static void write_keep(struct status *self, const struct unsure *unsure, struct json *json)
 {
     struct keep_reach reach = keep_reach(&self->keep);
     json_open(json, "keep", '{');
@@ -380,14 +399,14 @@ static void write_keep(struct status *self, size_t unsure, struct json *json)
     json_number(json, "skipped_spans", self->kept_skipped_spans);
     char text[KEEP_TEXT];
     keep_text(&reach, self->kept_skipped, self->kept_skipped_spans, text);
-    json_number(json, "numbers_unknown", unsure);
-    if (unsure) {
+    json_number(json, "numbers_unknown", unsure->count);
+    if (unsure->count) {
         size_t at = strlen(text);
         snprintf(text + at, sizeof text - at,
-                 "%sof %zu trace%s samples and CPU time are not or not all known, since more than "
-                 "2,000 spans and samples came a second, or newer ones took their place: sort=cpu "
-                 "and min_cpu go by what is known",
-                 at ? "; " : "", unsure, unsure == 1 ? "" : "s");
+                 "%sof %zu trace%s samples and CPU time are not or not all known, since %s: "
+                 "sort=cpu and min_cpu go by what is known",
+                 at ? "; " : "", unsure->count, unsure->count == 1 ? "" : "s",
+                 unsure_why(self, unsure));
     }
     json_word(json, "text", *text ? text : NULL);
     json_close(json, '}');
@@ -414,14 +433,17 @@ static void answer_rows(struct status *self, struct http_request *request,
         return;
     }
     looked_figures(self, looked);
-    size_t count = 0, kept = 0, unsure = 0;
+    size_t count = 0, kept = 0;
+    struct unsure unsure = {0};
     uint64_t lost = figures_lost(self);
     for (uint32_t i = 0; i < looked->count; i++) {
-        bool live = looked_live(looked, &looked->traces[i]);
+        struct looked_trace *trace = &looked->traces[i];
+        bool live = looked_live(looked, trace);
         kept += live;
-        unsure += live && looked_unsure(&looked->traces[i], lost);
-        if (any && is_wanted(looked, &looked->traces[i], query))
-            rows[count++] = &looked->traces[i];
+        unsure.count += live && looked_unsure(self, trace, lost);
+        unsure.amid += live && status_opened_amid(self, trace->start);
+        if (any && is_wanted(looked, trace, query))
+            rows[count++] = trace;
     }
     qsort_r(rows, count, sizeof *rows, by_key, &query->by);
     struct bytes out;
@@ -434,7 +456,7 @@ static void answer_rows(struct status *self, struct http_request *request,
     json_number(&json, "kept", kept);
     waiting_put(&waiting, &json);
     waiting_release(&waiting);
-    write_keep(self, unsure, &json);
+    write_keep(self, &unsure, &json);
     json_close(&json, '}');
     free(rows);
     free(query->names);

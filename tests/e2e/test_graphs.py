@@ -336,6 +336,50 @@ def test_graphs_of_samples_that_an_earlier_process_had_say_so(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+def check_partial(status, trace, service, words):
+    """A span of `service` passed in this trace before the page was opened, and another since."""
+    assert harness.wait_for(lambda: status.get("/api/traces")["traces"], 30), status.tail()
+    told = status.get(f"/api/traces/{trace}")
+    assert len(told["spans"]) == 1 and told["truncated"] and words in told["text"], told
+    page = status.get("/api/traces")
+    assert [row["numbers_known"] for row in page["traces"]] == [False]
+    assert page["keep"]["numbers_unknown"] == 1 and "they began" in page["keep"]["text"], page
+    for whose in ({"trace": trace}, {"service": service}, {"service": service, "name": "render"}):
+        graph = status.get("/api/flamegraph", **whose)
+        assert graph["truncated"] and graph["text"], (whose, graph)
+
+
+def send_part(status, service, name, trace, span):
+    now = time.time_ns()
+    status.send(uploads.trace_request(service, [(trace, span, now - 10**8, now, True)], name=name))
+    pprof = uploads.Pprof([("cpu", "nanoseconds")])
+    pprof.sample([10_000_000], span_id=span)
+    status.push(service, pprof, now - 10**9, 10**9)
+    assert harness.wait_for(
+        lambda: status.get(f"/api/spans/{span}")["decision"] == "linked", 20), status.tail()
+
+
+@pytest.mark.parametrize("restart", [True, False])
+def test_a_trace_says_that_a_part_of_it_passed_before(tmp_path, restart):
+    journal, trace = tmp_path / "journal", ids(1)[0]
+    if restart:
+        status = Status(tmp_path / "first", journal=journal)
+    else:
+        status = test_status.Reloaded(tmp_path)
+    started = time.time_ns()
+    send_part(status, "back", "render", trace, ids(2)[1])
+    if restart:
+        status.kill()
+        status = Status(tmp_path / "second", journal=journal)
+    else:
+        status.reload("keep_mib: 16", "keep_mib: 17")
+    now = time.time_ns()
+    status.send(uploads.trace_request("front", [(trace, ids(1)[1], started, now, True)],
+                                      name="GET /"))
+    check_partial(status, trace, "back", "this process started" if restart else "a reload changed")
+    assert status.stop() == 0, status.tail()
+
+
 def test_samples_from_before_a_reload_of_the_page_are_not_known(tmp_path):
     status, start, (trace, span) = test_status.Reloaded(tmp_path), time.time_ns(), ids(1)
     request, pprof = spans_named("shop", ["GET /"], start)

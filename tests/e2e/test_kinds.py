@@ -73,6 +73,8 @@ def test_a_sample_may_have_cpu_or_wall_time_of_one_profile(tmp_path, types):
         told = status.get("/api/spans/" + span)
         assert (told["decision"], told["samples"], told["cpu_ns"], told["wall_ns"]) == \
             ("linked", 3, cpu, wall), told
+        drawn = status.get("/api/flamegraph", span=span)
+        assert (drawn["total"], drawn["truncated"]) == (30_000_000, False), drawn
     assert sum(r["cpu_ns"] for r in status.get("/api/cost")["routes"]) == 30_000_000
     assert status.stop() == 0, status.tail()
 

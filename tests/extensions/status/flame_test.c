@@ -274,13 +274,41 @@ START_TEST(the_type_of_cpu_time_that_has_most_is_known)
     struct flame flame;
     flame_init(&flame, &filter, NULL);
     add_cpu(&flame, "cpu", "nanoseconds");
-    ck_assert_ptr_null(flame_larger_cpu(&flame));
+    ck_assert_ptr_null(flame_better_type(&flame));
     add_cpu(&flame, "process_cpu", "microseconds"); /* not comparable */
     add_cpu(&flame, "process_cpu", "nanoseconds");
-    ck_assert_ptr_null(flame_larger_cpu(&flame)); /* as much */
+    ck_assert_ptr_null(flame_better_type(&flame)); /* as much */
     add_scaled_cpu(&flame, "process_cpu", 3);
-    ck_assert_str_eq(flame_larger_cpu(&flame), "process_cpu:cpu:nanoseconds::");
+    ck_assert_str_eq(flame_better_type(&flame), "process_cpu:cpu:nanoseconds::");
     ck_assert_uint_eq(flame.sum, 30);
+    flame_release(&flame);
+}
+END_TEST
+
+/* A profile of CPU and wall time; .NET's samples have one of them. */
+static void add_either(struct flame *flame, int64_t cpu, int64_t wall)
+{
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_type(build, "wall", "nanoseconds");
+    pprof_build_sample(build, (const int64_t[]){cpu, wall},
+                       (const char *const[]){"work", "main", NULL});
+    struct bytes raw = pprof_build_raw(build);
+    flame_add_pprof(flame, &(struct flame_source){.raw = bytes_view(&raw), .arrived = ARRIVED});
+    bytes_release(&raw);
+    pprof_build_free(build);
+}
+
+START_TEST(a_type_without_values_gives_way_to_one_that_has_some)
+{
+    const struct flame_filter filter = {.type = "", .to = UINT64_MAX};
+    struct flame flame;
+    flame_init(&flame, &filter, NULL);
+    add_either(&flame, 0, 5);
+    ck_assert_str_eq(flame.type, "process_cpu:cpu:nanoseconds::");
+    ck_assert_str_eq(flame_better_type(&flame), "process_cpu:wall:nanoseconds::");
+    add_either(&flame, 1, 0);
+    ck_assert_ptr_null(flame_better_type(&flame));
     flame_release(&flame);
 }
 END_TEST
@@ -740,7 +768,8 @@ SUITE_MAIN("status flame", a_span_has_the_samples_that_name_it,
            an_id_may_be_asked_for_in_the_profiles_of_one_service,
            a_service_has_all_and_another_type_where_it_is_asked_for, names_are_text_in_every_format,
            cpu_time_of_another_type_is_told, the_type_of_cpu_time_that_has_most_is_known,
-           absurd_values_add_up, samples_without_a_stack_are_drawn,
+           a_type_without_values_gives_way_to_one_that_has_some, absurd_values_add_up,
+           samples_without_a_stack_are_drawn,
            a_profile_whose_clock_is_wrong_is_drawn_where_it_counts, a_file_says_what_is_missing,
            its_svg_has_a_rectangle_for_each_frame_below_its_caller, its_pprof_has_the_same_totals,
            a_deep_stack_is_cut_at_its_leaf, too_many_nodes_count_for_their_parents,
