@@ -1,6 +1,7 @@
 /* Says what a flame graph lacks of what it was asked for. */
 #include "extensions/status/flame_wanted.h"
 #include "extensions/status/known_find.h"
+#include "extensions/status/looked.h"
 
 #include <stdlib.h>
 
@@ -190,7 +191,7 @@ static void say_not_drawn(struct status *self, struct wanted *wanted, struct fla
         flame->text = "Samples may be missing: of some spans it is not known how many came.";
     else if (whole && is_short(wanted, flame))
         flame->text = "More samples came than are drawn: their profiles are not kept.";
-    else if (*query->trace && status_opened_amid(self, wanted->began))
+    else if (*query->trace && looked_opened_amid(self, wanted->began))
         flame->text = "The trace began before this process did: samples of spans that passed "
                       "before are missing.";
     else

@@ -29,10 +29,9 @@ struct known {
     size_t metered_count;
     uint64_t metered_least;  /* cpu_ns of the least of them, or less */
     uint64_t metered_others; /* CPU time of routes while the metrics page does not have them */
-    uint32_t
-        counted_until; /* wall, s: spans that passed later are remembered if they were counted */
-    _Atomic bool recalled; /* samples came that an earlier process had; read without the lock */
-    uint64_t missed;       /* spans with samples that passed without being looked at */
+    uint32_t counted_until;  /* wall, s: spans that passed later are kept if they were counted */
+    _Atomic bool recalled;   /* samples came that an earlier process had; read without the lock */
+    uint64_t missed;         /* spans with samples that passed without being looked at */
     struct known_window windows[KNOWN_WINDOWS];
     uint32_t window_serial;
     const struct watch_reason *reasons[KNOWN_REASONS];

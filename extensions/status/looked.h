@@ -54,11 +54,23 @@ struct looked *looked_update(struct status *self);
 /* Sets cpu_ns, wall_ns, samples, times_cpu and counted of all. */
 void looked_figures(struct status *self, struct looked *looked);
 
+/* What began so much earlier than the extension was opened is old data that came after that. */
+#define LOOKED_EARLIER (3600 * NS_PER_S)
+
+/* Whether a part of what began then (wall, ns; 0: not known) may have passed before the extension
+ * was opened: before a reload, or in an earlier process, of which the journal is read. */
+static inline bool looked_opened_amid(const struct status *self, uint64_t began)
+{
+    bool earlier = atomic_load_explicit(&self->known.recalled, memory_order_relaxed);
+    return began && began < self->opened &&
+           (self->reloaded || (earlier && self->opened - began < LOOKED_EARLIER));
+}
+
 /* Whether numbers of its spans, or spans with numbers, are missing. lost: figures_lost. */
 static inline bool looked_unsure(const struct status *self, const struct looked_trace *trace,
                                  uint64_t lost)
 {
-    return status_opened_amid(self, trace->start) ||
+    return looked_opened_amid(self, trace->start) ||
            (trace->start <= lost && (trace->counted < trace->owing || !trace->counted));
 }
 

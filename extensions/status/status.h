@@ -141,18 +141,6 @@ static inline void status_unlock(struct status *self)
     pthread_mutex_unlock(&self->watch->lock);
 }
 
-/* What began so much earlier than the extension was opened is old data that came after that. */
-#define STATUS_EARLIER (3600 * NS_PER_S)
-
-/* Whether a part of what began then (wall, ns; 0: not known) may have passed before the extension
- * was opened: before a reload, or in an earlier process, of which the journal is read. */
-static inline bool status_opened_amid(const struct status *self, uint64_t began)
-{
-    bool earlier = atomic_load_explicit(&self->known.recalled, memory_order_relaxed);
-    return began && began < self->opened &&
-           (self->reloaded || (earlier && self->opened - began < STATUS_EARLIER));
-}
-
 /* Maximum size of a response, bytes. */
 #define ANSWER_MAX ((size_t)64 << 20)
 

@@ -258,7 +258,7 @@ static bool say_missing(struct trace_writing *writing, uint32_t known, char out[
     else if (first <= since)
         at = snprintf(out, MISSING_TEXT,
                       "Further spans of it may have given way to newer data (keep_mib).");
-    else if (writing->count && status_opened_amid(writing->self, first))
+    else if (writing->count && looked_opened_amid(writing->self, first))
         at = snprintf(out, MISSING_TEXT, "Further spans of it may have passed before %s.",
                       writing->self->reloaded ? "a reload changed this extension"
                                               : "this process started");

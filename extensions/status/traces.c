@@ -441,7 +441,7 @@ static void answer_rows(struct status *self, struct http_request *request,
         bool live = looked_live(looked, trace);
         kept += live;
         unsure.count += live && looked_unsure(self, trace, lost);
-        unsure.amid += live && status_opened_amid(self, trace->start);
+        unsure.amid += live && looked_opened_amid(self, trace->start);
         if (any && is_wanted(looked, trace, query))
             rows[count++] = trace;
     }
