@@ -72,7 +72,7 @@ uint32_t flame_child(struct flame *flame, uint32_t parent, uint32_t name)
         return *bucket - 1;
     struct flame_node node = {.parent = parent, .name = name};
     if (count >= FLAME_NODES || bytes_append(&flame->nodes, &node, sizeof node) != BYTES_OK) {
-        flame->truncated = true;
+        flame->merged = true;
         return parent;
     }
     *bucket = (uint32_t)count + 1;
@@ -355,7 +355,7 @@ static void add_sample(struct pprof_adding *adding, const struct pprof_sample *s
     sum_sample(adding, sample);
     if (adding->value < 0 || sample->values[adding->value] <= 0)
         return;
-    size_t count = pprof_stacks_read(&adding->stacks, sample, frames, DEEPEST, &flame->truncated);
+    size_t count = pprof_stacks_read(&adding->stacks, sample, frames, DEEPEST, &flame->merged);
     if (count == 0 && flame->filter.ids) /* to correlation, it names no span */
         return;
     uint32_t node = 0;

@@ -64,7 +64,8 @@ struct flame {
     int64_t period;
     uint64_t sum;   /* of all values */
     bool too_large; /* for their sum */
-    bool truncated; /* a node, frame or profile was left out, or a profile could not be read */
+    bool merged;    /* a node or frame was left out, so that its values count for its caller */
+    bool truncated; /* a profile or value was left out, or a profile could not be read */
     const char *text, *fix; /* why, and what to do about it: sentences; static; NULL: none */
     bool failed;            /* out of memory */
 };

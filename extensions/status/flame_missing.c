@@ -207,20 +207,24 @@ void wanted_say_missing(struct status *self, struct wanted *wanted, struct flame
         wanted_note_left_out(self, wanted, view_of(query->service), query->from_ns, query->to_ns);
         status_unlock(self);
     }
-    flame->truncated |= wanted->beyond > 0;
     flame->text = wanted->text;
     flame->fix = wanted->fix;
     if (!flame->text && flame->too_large)
         flame->text = "Some values are too large to be added up, and were cut.";
+    if (!flame->text && wanted->beyond)
+        flame->text = "Samples are missing: it has more spans than are drawn at once.";
     if (!flame->text && flame->truncated)
-        flame->text =
-            "Some stacks are missing: there are too many of them or of their spans, or a profile "
-            "could not be read.";
+        flame->text = "Samples are missing: a profile could not be read, or there are too many.";
     if (!flame->text)
         say_given_way(self, wanted, flame);
     bool several = flame_has_other_cpu(flame);
     if (!flame->text && !several)
         say_not_drawn(self, wanted, flame);
+    if (!flame->text && flame->merged) {
+        flame->text = "No sample is missing, but there are too many stacks to draw each, or too "
+                      "deep ones: what is left out of a stack counts for its caller.";
+        flame->fix = "Ask for a route, a span or a shorter time.";
+    }
     flame->truncated |= flame->text != NULL;
     if (!flame->text && is_of_service(query))
         say_names(self, query, flame);

@@ -206,6 +206,19 @@ describe("50,000 stacks", () => {
     await close(page);
   });
 
+  test("those too narrow to draw are a block, which a click opens", async () => {
+    const page = await open(browser, `${spanlink.url}/#/flame?span=${root.spanId}`);
+    await page.getByRole("button", { name: /^main, self 0/ }).waitFor();
+    const graph = page.getByRole("group", { name: "Flame graph" });
+    const row = (await graph.getByRole("button", { name: /^main, self/ }).boundingBox()).height + 1;
+    const { width } = await graph.boundingBox();
+    await graph.hover({ position: { x: width / 2 + 2, y: 4.5 * row } });
+    await page.getByText("25 too narrow to draw").waitFor();
+    await graph.click({ position: { x: width / 2 + 2, y: 4.5 * row } });
+    await graph.getByRole("button", { name: /^pkg\.c\d+, self 0 .*, total 100 ms/ }).waitFor();
+    await close(page);
+  });
+
   test("the table counts each function", async () => {
     const page = await open(browser, `${spanlink.url}/#/flame?span=${root.spanId}&show=table`);
     const row = page.getByRole("row", { name: /pkg\.d7/ });
@@ -222,6 +235,8 @@ describe("50,000 stacks", () => {
       .getByRole("button", { name: /^pkg\.b0, self/ }).waitFor({ state: "attached" });
     await page.getByRole("group", { name: "Callees of pkg.c7" })
       .getByRole("button", { name: /^pkg\.d0, self/ }).waitFor({ state: "attached" });
+    await page.getByRole("searchbox", { name: /Find functions/ }).fill("pkg.c23");
+    await page.getByRole("group", { name: "Callers of pkg.c23" }).waitFor();
     await close(page);
   });
 });

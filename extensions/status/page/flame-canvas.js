@@ -3,7 +3,7 @@
  * in focus serve keyboards and screen readers.
  */
 import { fill, h, onResize } from "./dom.js";
-import { hue, inUnit, percent } from "./format.js";
+import { count, hue, inUnit, percent } from "./format.js";
 
 /* besides the one in focus */
 const BUTTONS = 250;
@@ -11,6 +11,9 @@ const BUTTONS = 250;
 const LEAST = 8;
 /* least width of a frame with a label */
 const LABEL = 28;
+/* frames less wide are drawn together, in a block of this width or more */
+const NARROW = 0.7;
+const BLOCK = 3;
 const TONES = [8, 16, 24, 32, 40, 48, 20, 36, 198, 168, 256, 96];
 
 /* Frames of a module have the same colour. */
@@ -20,6 +23,8 @@ function moduleOf(name) {
 	const dot = slash > 0 ? file.indexOf(".", slash) : file.lastIndexOf(".");
 	return dot > 0 ? file.slice(0, dot) : file;
 }
+
+const narrow = (frames) => `${count(frames)} too narrow to draw`;
 
 export class FlameCanvas {
 	/**
@@ -88,7 +93,9 @@ export class FlameCanvas {
 	size() {
 		this.content = this.tree.depths * this.row;
 		this.inner.style.height = `${this.content}px`;
-		this.scroller.style.height = `${Math.min(this.content, this.most) + 2}px`;
+		/* a phone scrolls the page, so that hot frames are not below the edge of a box in it */
+		const most = innerWidth < 600 ? 4 * this.most : this.most;
+		this.scroller.style.height = `${Math.min(this.content, most) + 2}px`;
 	}
 
 	later() {
@@ -100,13 +107,14 @@ export class FlameCanvas {
 		return this.up ? this.content - (depth + 1) * this.row : depth * this.row;
 	}
 
-	/* Returns the visible frames as {node, x, y, w}, ancestors of the zoomed node first. */
+	/* Returns the visible frames as {node, x, y, w}, ancestors of the zoomed node first. With
+	   `more`, a block of that many which are too narrow; node is the widest of them. */
 	collect(width, top, bottom) {
 		const { tree, zoom } = this;
 		const out = [];
-		const keep = (node, x, w) => {
+		const keep = (node, x, w, more) => {
 			const y = this.y(tree.depth[node]);
-			if (y + this.row >= top && y <= bottom) out.push({ node, x, y, w });
+			if (y + this.row >= top && y <= bottom) out.push({ node, x, y, w, more });
 		};
 		for (let up = tree.parent[zoom]; up >= 0; up = tree.parent[up]) keep(up, 0, width);
 		const scale = width / (tree.total[zoom] || 1);
@@ -117,11 +125,22 @@ export class FlameCanvas {
 				node === zoom ? width : tree.total[node] * scale);
 			for (let child = tree.first[node]; child >= 0; child = tree.next[child]) {
 				/* the rest are smaller */
-				if (tree.total[child] * scale < 0.7) break;
+				if (tree.total[child] * scale < NARROW) {
+					const rest = (tree.x[node] + tree.total[node] - tree.self[node] - tree.x[child]) * scale;
+					if (rest >= BLOCK) keep(child, (tree.x[child] - tree.x[zoom]) * scale, rest, this.rest(child));
+					break;
+				}
 				stack.push(child);
 			}
 		}
 		return out;
+	}
+
+	/* The number of siblings from one on. */
+	rest(child) {
+		let siblings = 0;
+		for (; child >= 0; child = this.tree.next[child]) siblings++;
+		return siblings;
 	}
 
 	draw() {
@@ -179,17 +198,17 @@ export class FlameCanvas {
 	}
 
 	paint(pen) {
-		const { text, faintText, font } = this.theme();
+		const { text, faint, faintText, font } = this.theme();
 		pen.font = font;
 		pen.textBaseline = "middle";
-		for (const { node, x, y, w } of this.visible) {
+		for (const { node, x, y, w, more } of this.visible) {
 			pen.globalAlpha = this.under(this.zoom, node) && node !== this.zoom ? 0.6 : 1;
-			pen.fillStyle = this.colour(node);
+			pen.fillStyle = more ? faint : this.colour(node);
 			pen.fillRect(x, y, Math.max(0.6, w - (w > 3 ? 1 : 0.3)), this.row - 1);
 			if (w < LABEL) continue;
-			pen.fillStyle = this.mask && !this.mask[node] ? faintText : text;
-			pen.fillText(this.fitting(pen, this.names[this.tree.name[node]], w - 10), x + 5,
-				y + this.row / 2);
+			pen.fillStyle = more || (this.mask && !this.mask[node]) ? faintText : text;
+			pen.fillText(this.fitting(pen, more ? narrow(more) : this.names[this.tree.name[node]],
+				w - 10), x + 5, y + this.row / 2);
 		}
 		pen.globalAlpha = 1;
 	}
@@ -224,7 +243,7 @@ export class FlameCanvas {
 	/* Tab reaches one button, the arrow keys the others. */
 	buttons() {
 		const held = this.frames.contains(document.activeElement);
-		const widest = this.visible.filter(({ w }) => w >= LEAST).sort((a, b) => b.w - a.w)
+		const widest = this.visible.filter(({ w, more }) => w >= LEAST && !more).sort((a, b) => b.w - a.w)
 			.slice(0, BUTTONS).sort((a, b) => this.tree.depth[a.node] - this.tree.depth[b.node]
 				|| a.x - b.x);
 		if (!widest.some(({ node }) => node === this.focus)) {
@@ -276,12 +295,13 @@ export class FlameCanvas {
 		const found = this.find(event);
 		if (!found) return this.hideTip();
 		this.inner.style.cursor = "pointer";
-		this.showTip(found.node, event.clientX, event.clientY);
+		this.showTip(found.node, event.clientX, event.clientY, found.more);
 	}
 
-	showTip(node, x, y) {
-		const name = this.names[this.tree.name[node]];
-		fill(this.tip, h("strong", name), h("div", this.describe(node).slice(name.length + 2)));
+	showTip(node, x, y, more) {
+		const name = more ? narrow(more) : this.names[this.tree.name[node]];
+		fill(this.tip, h("strong", name), h("div", more ? "A click shows the widest; or search."
+			: this.describe(node).slice(name.length + 2)));
 		this.tip.hidden = false;
 		const box = this.tip.getBoundingClientRect();
 		this.tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 12))}px`;

@@ -326,7 +326,9 @@ export class FlamePanel {
 		this.share.textContent = found.functions === 0 ? "no function"
 			: `${share} in ${plural(found.functions, "function")}`;
 		if (speak) announce(`Found ${this.share.textContent}`);
-		this.showTable();
+		const [only, another] = speak && this.showing() === "sandwich" ? this.ordered() : [];
+		if (only !== undefined && another === undefined) this.openSandwich(this.names[only]);
+		else this.showTable();
 	}
 
 	zoomed() {

@@ -11,13 +11,14 @@ import { fileURLToPath } from "node:url";
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
 const BINARY = process.env.SPANLINK_BIN ?? path.join(ROOT, "build/release/spanlink");
 
-async function freePort() {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address();
-  server.close();
-  await once(server, "close");
-  return port;
+/* Held at the same time, so that they differ. */
+async function freePorts(count) {
+  const servers = Array.from({ length: count },
+    () => net.createServer().listen(0, "127.0.0.1"));
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const ports = servers.map((server) => server.address().port);
+  await Promise.all(servers.map((server) => once(server.close(), "close")));
+  return ports;
 }
 
 /** Tries until work() gives a true value, which it returns; throws what went wrong at last. */
@@ -45,8 +46,7 @@ export class Spanlink {
     exporter = "" } = {}) {
     const self = new Spanlink();
     self.folder = mkdtempSync(path.join(os.tmpdir(), "spanlink-browser-"));
-    const [grpc, http, ingest, page] = [await freePort(), await freePort(), await freePort(),
-      await freePort()];
+    const [grpc, http, ingest, page] = await freePorts(4);
     Object.assign(self, { otlp: `http://127.0.0.1:${http}`, pyroscope: `http://127.0.0.1:${ingest}`,
       url: `http://127.0.0.1:${page}` });
     self.config = path.join(self.folder, "spanlink.yaml");
