@@ -30,7 +30,8 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                           "this process."},
     [REASON_NOT_PROFILED] = {"not_profiled", "No profile of its service was accepted.",
                              "Start the profiler in the service and send its profiles here, under "
-                             "the same service name as its spans."},
+                             "the same service name as its spans. Where it runs, see in its log "
+                             "and in that of spanlink whether they are refused."},
     [REASON_FORMAT] = {"format",
                        "Its service's profiles come in a format whose span ids cannot be read.",
                        "Send pprof, JFR with the OpenTelemetry extension, or OTLP profiles."},
