@@ -128,8 +128,12 @@ uint64_t start_since(const struct start_request *request, const struct feed_star
 
 void start_skip_expired(struct feed_start *start, int64_t low)
 {
-    start->expired = low > start->deliver_from ? low - start->deliver_from : 0;
-    start->deliver_from += start->expired;
+    const struct commit_metadata *delivered = &start->commit_metadata;
+    int64_t first = start->deliver_from, told = delivered->base + 8 * (int64_t)delivered->size;
+    start->deliver_from = low > first ? low : first;
+    start->expired = start->deliver_from - first;
+    for (int64_t at = first; at < low && at < told; at++)
+        start->expired -= commit_metadata_has(delivered, at);
     if (start->from < low)
         start->from = low;
 }

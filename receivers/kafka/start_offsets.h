@@ -30,7 +30,7 @@ int64_t start_time(const rd_kafka_topic_partition_list_t *list, const struct fee
                    int32_t number);
 
 /* Pure. Moves a start on to the first offset that the broker has, and counts what was to be
- * delivered before it as expired. */
+ * delivered before it as expired, without what the commit's metadata lists as delivered. */
 void start_skip_expired(struct feed_start *start, int64_t low);
 
 /* Pure. Returns the time, unix ns, from which on a feed reads every profile; 0: not known;

@@ -62,6 +62,13 @@ START_TEST(what_the_broker_deleted_is_skipped_and_counted_unless_it_was_delivere
     ck_assert(start.from == 60 && start.deliver_from == 80 && start.expired == 0);
     start_skip_expired(&start, 100);
     ck_assert(start.from == 100 && start.deliver_from == 100 && start.expired == 20);
+    uint8_t bits[] = {0xf0, 0x01}; /* 84 to 88 were delivered, behind one that was not */
+    start = (struct feed_start){.deliver_from = 80, .commit_metadata = {80, -1, bits, sizeof bits}};
+    start_skip_expired(&start, 87);
+    ck_assert(start.deliver_from == 87 && start.expired == 4);
+    start.deliver_from = 80;
+    start_skip_expired(&start, INT64_MAX);
+    ck_assert(start.expired == INT64_MAX - 80 - 5);
 }
 END_TEST
 
