@@ -216,6 +216,16 @@ static struct outcome read_success(const struct http_reply *reply)
     return outcome;
 }
 
+/* Writes " from http://host:port"; "": not known. */
+static void backend_of(const struct http_reply *reply, char *out, size_t size)
+{
+    const char *host = reply->from ? strstr(reply->from, "://") : NULL;
+    *out = '\0';
+    if (host)
+        snprintf(out, size, " from %.*s",
+                 (int)((size_t)(host + 3 - reply->from) + strcspn(host + 3, "/?")), reply->from);
+}
+
 static struct outcome read_failure(const struct http_reply *reply)
 {
     int code = reply->grpc_status;
@@ -227,8 +237,15 @@ static struct outcome read_failure(const struct http_reply *reply)
                           &has_retry_info, &retry_after_ns);
     struct outcome outcome =
         status_from_grpc(reply->grpc_status, has_retry_info, reply->grpc_message);
-    snprintf(outcome.text, sizeof outcome.text, "gRPC %s: %.150s",
-             grpc_code_name((enum grpc_code)reply->grpc_status), reply->grpc_message);
+    bool limited = reply->grpc_status == GRPC_RESOURCE_EXHAUSTED &&
+                   outcome.verdict == VERDICT_REJECT && outcome.cause == CAUSE_UNAVAILABLE;
+    char from[64], told[384];
+    backend_of(reply, from, sizeof from);
+    snprintf(told, sizeof told, "gRPC %s%s%s%s%s",
+             grpc_code_name((enum grpc_code)reply->grpc_status), from,
+             limited ? " without RetryInfo, so by OTLP it is not repeated" : "",
+             *reply->grpc_message ? ": " : "", reply->grpc_message);
+    snprintf(outcome.text, sizeof outcome.text, "%.*s", (int)sizeof outcome.text - 1, told);
     outcome.retry_after_ns = retry_after_ns;
     return outcome;
 }

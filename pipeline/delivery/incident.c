@@ -25,6 +25,7 @@ bool incident_fail(struct incident *incident, const struct clock *clock)
         begins = true;
         incident->failed_requests = 0;
         memset(incident->lost, 0, sizeof incident->lost);
+        memset(incident->by_cause, 0, sizeof incident->by_cause);
     }
     if (begins)
         incident->since = wall;
@@ -34,9 +35,10 @@ bool incident_fail(struct incident *incident, const struct clock *clock)
     return begins;
 }
 
-void incident_lose(struct incident *incident, enum signal signal, uint64_t items)
+void incident_lose(struct incident *incident, enum signal signal, uint64_t items, enum cause cause)
 {
     incident->lost[signal] += items;
+    incident->by_cause[cause] += items;
     incident->untold.lost[signal] += items;
 }
 
@@ -81,13 +83,39 @@ void incident_put_lost(const struct incident *incident, struct bytes *out)
     meter_put_items(incident->untold.lost, out);
 }
 
-void incident_put_extent(const struct incident *incident, uint64_t succeeded, struct bytes *out)
+bool incident_lost_for_others(const struct incident *incident, enum cause cause)
+{
+    uint64_t others = 0;
+    for (int i = 0; i < CAUSE_COUNT; i++)
+        others |= i == (int)cause ? 0 : incident->by_cause[i];
+    return others;
+}
+
+/* " (12 too large, 8 invalid)" */
+static void put_causes(const struct incident *incident, struct bytes *out)
+{
+    const char *before = " (";
+    for (int i = 0; i < CAUSE_COUNT; i++) {
+        if (!incident->by_cause[i])
+            continue;
+        bytes_printf(out, "%s%" PRIu64 " %s", before, incident->by_cause[i],
+                     cause_name((enum cause)i));
+        before = ", ";
+    }
+    bytes_printf(out, ")");
+}
+
+void incident_put_extent(const struct incident *incident, uint64_t succeeded, bool by_cause,
+                         struct bytes *out)
 {
     uint64_t failed = incident->failed_requests;
     bool lost = incident_lost_any(incident), share = failed && succeeded;
     meter_put_items(incident->lost, out);
     if (lost)
-        bytes_printf(out, " lost%s", share ? ", " : "");
+        bytes_printf(out, " lost");
+    if (lost && by_cause)
+        put_causes(incident, out);
     if (share)
-        bytes_printf(out, "%" PRIu64 " of %" PRIu64 " requests failed", failed, failed + succeeded);
+        bytes_printf(out, "%s%" PRIu64 " of %" PRIu64 " requests failed", lost ? ", " : "", failed,
+                     failed + succeeded);
 }

@@ -9,15 +9,17 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/clock.h"
+#include "lib/base/verdict.h"
 #include "lib/wire/otlp/signal.h"
 
 #include <stdbool.h>
 
 struct incident {
-    bool open;                   /* until incident_close */
-    uint64_t since;              /* wall, ns: of its first failure, also once it is over */
-    uint64_t lost[SIGNAL_COUNT]; /* items, since then */
-    uint64_t failed_requests;    /* since then */
+    bool open;                      /* until incident_close */
+    uint64_t since;                 /* wall, ns: of its first failure, also once it is over */
+    uint64_t lost[SIGNAL_COUNT];    /* items, since then */
+    uint64_t by_cause[CAUSE_COUNT]; /* the same items by enum cause */
+    uint64_t failed_requests;       /* since then */
     struct {
         uint64_t since;
         uint64_t lost[SIGNAL_COUNT];
@@ -30,7 +32,7 @@ struct incident {
 /* A request failed, or what was accepted is lost. True: another incident begins. */
 bool incident_fail(struct incident *incident, const struct clock *clock);
 /* Counts items that are lost, after incident_fail. */
-void incident_lose(struct incident *incident, enum signal signal, uint64_t items);
+void incident_lose(struct incident *incident, enum signal signal, uint64_t items, enum cause cause);
 /* A request succeeded. True: it is the first one since the last failure. */
 bool incident_succeed(struct incident *incident, const struct clock *clock);
 
@@ -44,8 +46,12 @@ bool incident_close(struct incident *incident, uint64_t mono_ns);
 bool incident_lost_any(const struct incident *incident);
 /* Appends "20 spans, 3 profiles", nothing if none was lost since the end of one was told. */
 void incident_put_lost(const struct incident *incident, struct bytes *out);
+/* Whether items were lost for another cause than this one, too. */
+bool incident_lost_for_others(const struct incident *incident, enum cause cause);
 /* Appends "20 spans lost, 2 of 9 requests failed", or what of it is to be told, after so many
- * requests that succeeded since it began. */
-void incident_put_extent(const struct incident *incident, uint64_t succeeded, struct bytes *out);
+ * requests that succeeded since it began. by_cause: with the items of each cause, "20 spans lost
+ * (12 too large, 8 invalid)". */
+void incident_put_extent(const struct incident *incident, uint64_t succeeded, bool by_cause,
+                         struct bytes *out);
 
 #endif

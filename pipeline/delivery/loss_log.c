@@ -139,6 +139,7 @@ static bool is_of_backend(enum cause cause)
 static void set_error(struct loss_log *log, const struct outcome *why, bool with_cause)
 {
     char text[LOSS_LOG_TEXT];
+    log->error_cause = why->cause;
     snprintf(text, sizeof text, "%s%s%s", with_cause ? cause_name(why->cause) : "",
              with_cause && *why->text ? ": " : "",
              *why->text || with_cause ? why->text : cause_name(why->cause));
@@ -167,7 +168,7 @@ static void lost_locked(struct loss_log *log, enum signal signal, uint64_t items
         failed_locked(log, why);
     if (!log->incident.failed_requests && !is_of_backend(why->cause))
         set_error(log, why, false);
-    incident_lose(&log->incident, signal, items);
+    incident_lose(&log->incident, signal, items, why->cause);
 }
 
 /* ---- retries ---- */
@@ -346,10 +347,16 @@ void loss_log_took(struct loss_log *log, uint64_t took_ns)
 static void put_error(const struct loss_log *log, bool lasts, char out[LOSS_LOG_ERROR])
 {
     struct bytes text;
+    bool others = lasts && incident_lost_for_others(&log->incident, log->error_cause);
     bytes_init(&text, LOSS_LOG_ERROR - 1, NULL);
     if (lasts)
-        incident_put_extent(&log->incident, log->succeeded_requests - log->succeeded_before, &text);
-    bytes_printf(&text, "%s%s", text.size ? ": " : "", log->error);
+        incident_put_extent(&log->incident, log->succeeded_requests - log->succeeded_before, others,
+                            &text);
+    bytes_printf(&text, "%s%s",
+                 others      ? "; the last failure: "
+                 : text.size ? ": "
+                             : "",
+                 log->error);
     if (text.size)
         memcpy(out, text.data, text.size);
     out[text.size] = '\0';
@@ -374,19 +381,24 @@ void loss_log_inherit(struct loss_log *log, struct loss_log *from)
     pthread_mutex_lock(&from->lock);
     pthread_mutex_lock(&log->lock);
     log->incident = from->incident;
+    log->incident.again = false; /* it may be mended: then that is told soon */
     log->succeeded_before = from->succeeded_before;
     log->succeeded_requests = from->succeeded_requests;
     log->succeeded = from->succeeded;
     log->failed = from->failed;
     log->rejected = from->rejected;
+    log->error_cause = from->error_cause;
     log->waits = from->waits;
     log->retry = from->retry;
     log->unwell = from->unwell;
     memcpy(log->error, from->error, sizeof log->error);
     from->incident.open = false; /* this one tells how it ends */
     from->unwell = false;
+    uint64_t ends = incident_ends(&log->incident);
     pthread_mutex_unlock(&log->lock);
     pthread_mutex_unlock(&from->lock);
+    if (ends != TIME_NEVER && log->ticker)
+        ticker_at(log->ticker, &log->due, ends);
 }
 
 void loss_log_release(struct loss_log *log)

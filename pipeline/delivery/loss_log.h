@@ -15,7 +15,7 @@
 #include <pthread.h>
 
 /* Of the text of an attempt, and of that with the extent of an incident. */
-enum { LOSS_LOG_TEXT = 224, LOSS_LOG_ERROR = LOSS_LOG_TEXT + 176 };
+enum { LOSS_LOG_TEXT = 224, LOSS_LOG_ERROR = LOSS_LOG_TEXT + 288 };
 
 /* A request that takes so long is slow. */
 #define LOSS_LOG_SLOW_NS (5 * NS_PER_S)
@@ -52,7 +52,8 @@ struct loss_log {
     bool rejected;             /* what the last attempt that failed had is dropped */
     bool waits;                /* a line about a retry was written, and none that it is over */
     bool told_slow;            /* the same of a slow request */
-    char error[LOSS_LOG_TEXT]; /* of the last attempt that failed */
+    enum cause error_cause;    /* of the last attempt that failed, ... */
+    char error[LOSS_LOG_TEXT]; /* ... and its text */
     _Atomic bool unwell;       /* there is an incident, or waits */
     _Atomic uint64_t succeeded_requests;
     _Atomic uint64_t succeeded, slow_ns; /* as in struct loss_log_state */
@@ -67,8 +68,8 @@ struct loss_log_state {
     uint64_t slow_ns; /* what the last request took, if that is long and others waited; else 0 */
     bool drops;       /* items were lost since then, or the last attempt that failed drops its own;
                          false: they wait for a retry */
-    /* During an incident how much is lost, how many requests failed, and why; else of the last
-     * attempt that failed. "": none has. */
+    /* During an incident how much is lost (for which causes, if they differ), how many requests
+     * failed, and why; else of the last attempt that failed. "": none has. */
     char error[LOSS_LOG_ERROR];
 };
 

@@ -122,7 +122,7 @@ struct runtime_delivery {
     bool drops;                 /* what fails is dropped, or some was since then; false: it waits */
     uint64_t slow_ns;           /* what the last request took, if that is long and others waited */
     uint64_t oldest_ns;         /* how long the oldest request has been in the queue */
-    char error[400];            /* how much failed, and of the last attempt that did, redacted */
+    char error[512];            /* how much failed, and of the last attempt that did, redacted */
 };
 /* While the row is visited: the redacted URL of its exporter, how delivery goes. False: none. */
 bool runtime_row_url(const struct runtime_row *row, int signal, char *out, size_t size);

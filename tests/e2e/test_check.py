@@ -256,7 +256,7 @@ BAD = {
         "tls.cert_file is not from a CA that the backend accepts"),
     "expired certificate": (
         "otlp_http", 'endpoint: "https://127.0.0.1:{expired}", ' + EXPIRED,
-        "the backend's certificate has expired and must be renewed there"),
+        "the server's certificate has expired and must be renewed there"),
     "status in protobuf": ("otlp_http", 'endpoint: "http://127.0.0.1:{web}/status"',
                            "HTTP 401: who?; the backend requires authentication"),
     "gRPC without TLS to TLS": ("otlp_grpc", 'endpoint: "127.0.0.1:{tls_grpc}", ' + CLEAR,

@@ -294,8 +294,10 @@ static void add_certificate(const struct dial *dial, const struct http_reply *re
     }
     if (other)
         dial_add(out, "; set tls.server_name_override to one of its names, or use one in endpoint");
+    if (strcasestr(reply->error, "must be renewed there"))
+        return;
     if (strcasestr(reply->error, "expired"))
-        dial_add(out, "; the backend's certificate has expired and must be renewed there");
+        dial_add(out, "; the server's certificate has expired and must be renewed there");
     else if (unknown || !other)
         dial_add(out, "; set tls.ca_file to the CA of the backend's certificate%s",
                  *dial->client->tls.ca_file || *dial->client->tls.ca_pem

@@ -249,7 +249,7 @@ static bool call_on(struct http_client *client, const struct http_call *call,
         init_reply(client, reply);
         answered = call_handle(client, &next, list, reply);
     }
-    if (answered && reply->status / 100 != 2)
+    if (answered && (reply->status / 100 != 2 || reply->grpc_status > 0))
         reply->from = redact_urls(next.url);
     free(url);
     return answered;

@@ -71,7 +71,8 @@ struct http_reply {
     int problem; /* errno; 0: unknown */
     char error[192];
     char *redirect; /* for 3xx: the absolute URL of Location; NULL: none, or over HTTP/2 */
-    char *from;     /* for a status other than 2xx: the responding URL, redacted; NULL: no memory */
+    char *from;     /* for a status other than 2xx, or a gRPC error: the responding URL, redacted;
+                     * NULL: no memory */
 };
 
 /* NULL: error is a sentence. */

@@ -43,9 +43,11 @@ void http_reply_tell(const struct http_reply *reply, const char *words, char *ou
     char *to = reply->redirect ? redact_urls(reply->redirect) : NULL;
     int n = snprintf(out, size, "HTTP %ld%s%.80s", reply->status, reply->from ? " from " : "",
                      reply->from ? reply->from : "");
-    if (to)
-        snprintf(out + n, size - (size_t)n, ": moved to %.60s, which was not followed", to);
-    else if (*words)
+    if (to) {
+        size_t path = strcspn(to, "?"); /* a query may have secrets of any name */
+        snprintf(out + n, size - (size_t)n, ": moved to %.*s%s, which was not followed",
+                 path < 60 ? (int)path : 60, to, to[path] ? "?" REDACTED : "");
+    } else if (*words)
         snprintf(out + n, size - (size_t)n, ": %s", words);
     free(to);
 }

@@ -115,13 +115,16 @@ void tls_explain_client(gnutls_session_t session, int code, const struct tls_wat
 void tls_explain(gnutls_session_t session, const char *peer, int code, char *why, size_t why_size)
 {
     gnutls_datum_t words = {0};
+    unsigned status = gnutls_session_get_verify_cert_status(session);
     bool left = code == GNUTLS_E_PREMATURE_TERMINATION || code == GNUTLS_E_PULL_ERROR ||
                 code == GNUTLS_E_PUSH_ERROR;
     snprintf(why, why_size, "%s", left ? TLS_LEFT : gnutls_strerror(code));
     if (code == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR &&
-        gnutls_certificate_verification_status_print(gnutls_session_get_verify_cert_status(session),
-                                                     GNUTLS_CRT_X509, &words, 0) == 0) {
-        snprintf(why, why_size, "%s", (const char *)words.data);
+        gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &words, 0) == 0) {
+        if (status == (GNUTLS_CERT_INVALID | GNUTLS_CERT_EXPIRED))
+            snprintf(why, why_size, "%s's certificate has expired and must be renewed there", peer);
+        else
+            snprintf(why, why_size, "%s", (const char *)words.data);
     } else if (code == GNUTLS_E_FATAL_ALERT_RECEIVED) {
         tls_explain_alert((int)gnutls_alert_get(session), peer, why, why_size);
     }

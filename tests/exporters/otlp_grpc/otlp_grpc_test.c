@@ -268,12 +268,15 @@ START_TEST(codes_are_retried_as_the_protocol_says)
     };
     begin("http://%s", "");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char text[128];
+        char text[192];
+        bool limited = rows[i].cause == CAUSE_UNAVAILABLE && rows[i].verdict == VERDICT_REJECT;
         peer.code = rows[i].code;
         peer.text = rows[i].text;
         peer.retry_after_ns = rows[i].retry_after_ns;
         struct outcome outcome = send_spans();
-        snprintf(text, sizeof text, "gRPC %s: %s", grpc_code_name(rows[i].code), rows[i].text);
+        snprintf(text, sizeof text, "gRPC %s from http://%s%s: %s", grpc_code_name(rows[i].code),
+                 peer.bound, limited ? " without RetryInfo, so by OTLP it is not repeated" : "",
+                 rows[i].text);
         ck_assert_str_eq(outcome.text, text);
         ck_assert_int_eq(outcome.verdict, rows[i].verdict);
         ck_assert_int_eq(outcome.cause, rows[i].cause);

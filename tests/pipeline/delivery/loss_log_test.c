@@ -321,6 +321,52 @@ START_TEST(an_incident_that_follows_within_a_minute_counts_anew_and_lasts_for_a_
 }
 END_TEST
 
+START_TEST(losses_have_their_own_cause_beside_the_last_failure)
+{
+    const struct outcome down = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "HTTP 503");
+    begin();
+    lose_for(CAUSE_TOO_LARGE, "HTTP 413", 3);
+    lose_for(CAUSE_AUTH, "HTTP 401", 2);
+    ck_assert_str_eq(loss_log_state(&losses).error,
+                     "5 spans lost (3 too large, 2 not authenticated); the last failure: not "
+                     "authenticated: HTTP 401");
+    loss_log_success(&losses);
+    fake_clock_advance(&fake, 6 * NS_PER_S);
+    lose_for(CAUSE_TOO_LARGE, "HTTP 413", 1);
+    loss_log_success(&losses);
+    loss_log_retry(&losses, &down, NS_PER_S);
+    ck_assert_str_eq(
+        loss_log_state(&losses).error,
+        "1 span lost (1 too large), 2 of 3 requests failed; the last failure: HTTP 503");
+    end();
+}
+END_TEST
+
+START_TEST(a_reload_that_mends_what_failed_again_is_told_within_seconds)
+{
+    const struct outcome gone = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "no such host");
+    struct loss_log next;
+    begin();
+    loss_log_init(&next, "tempo", &fake.clock, ticker);
+    lose_for(CAUSE_AUTH, "HTTP 401", 1);
+    loss_log_success(&losses);
+    fake_clock_advance(&fake, 6 * NS_PER_S);
+    ticker_step(ticker);
+    loss_log_retry(&losses, &gone, NS_PER_S); /* it follows another within a minute */
+    fake_clock_advance(&fake, 4 * NS_PER_S);
+    loss_log_inherit(&next, &losses);
+    loss_log_success(&next);
+    ck_assert_uint_ne(loss_log_state(&next).failing_since, 0);
+    fake_clock_advance(&fake, NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_uint_eq(loss_log_state(&next).failing_since, 0);
+    loss_log_release(&next);
+    end();
+    const char *again = strstr(lines(), "no such host");
+    ck_assert(again && strstr(again, "tempo: delivering again"));
+}
+END_TEST
+
 START_TEST(what_waits_after_a_success_is_not_called_dropped)
 {
     const struct outcome down = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "HTTP 503");
@@ -433,6 +479,8 @@ int main(void)
         slow_requests_are_logged_once_a_minute,
         a_backend_that_rejects_some_requests_fails_until_it_rejects_none,
         an_incident_that_follows_within_a_minute_counts_anew_and_lasts_for_a_minute,
+        losses_have_their_own_cause_beside_the_last_failure,
+        a_reload_that_mends_what_failed_again_is_told_within_seconds,
         what_waits_after_a_success_is_not_called_dropped,
         another_reason_of_a_failure_is_told_within_ten_seconds,
         what_a_full_queue_displaces_is_an_incident,

@@ -494,7 +494,7 @@ START_TEST(a_redirect_that_would_lose_the_body_is_told)
     http_reply_tell(&reply, "words", text, sizeof text);
     snprintf(want, sizeof want,
              "HTTP 302 from http://%s/v1/traces: moved to "
-             "http://redacted@x/there?token=redacted, which was not followed",
+             "http://redacted@x/there?[redacted], which was not followed",
              script.bound);
     ck_assert_str_eq(text, want);
     http_reply_release(&reply);
