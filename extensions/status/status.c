@@ -13,7 +13,9 @@
 #define MIB          ((size_t)1 << 20)
 #define DENIED_QUIET (60 * NS_PER_S)
 
-enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64, THREADS = 2, DENIED_OFTEN = 3 };
+/* GRAPHS: flame graphs at once, of which one waits for the other; a thread is left to refuse more,
+ * and for other requests. */
+enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64, THREADS = 3, GRAPHS = THREADS - 1, DENIED_OFTEN = 3 };
 
 static const struct key keys[] = {
     KEY_STRING(struct status, endpoint, "endpoint", "localhost:13134", KEY_REQUIRED,
@@ -98,6 +100,22 @@ static const struct {
     {"/docs/", NULL, docs_answer},
 };
 
+static void answer_route(struct status *self, struct http_request *request, size_t route,
+                         const char *rest)
+{
+    gather_take(self);
+    gather_settle(self);
+    self->looked_at = clock_mono(self->env->clock);
+    pthread_mutex_lock(&self->looking);
+    if (self->retired)
+        answer_error(request, 503, "the configuration was reloaded: ask again");
+    else if (routes[route].answer)
+        routes[route].answer(self, request);
+    else
+        routes[route].answer_one(self, request, rest);
+    pthread_mutex_unlock(&self->looking);
+}
+
 static bool find_route(struct status *self, struct http_request *request, const char *path)
 {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
@@ -106,17 +124,13 @@ static bool find_route(struct status *self, struct http_request *request, const 
         bool front = strncmp(routes[i].path, path, size) == 0;
         if (!(routes[i].answer ? whole : front))
             continue;
-        gather_take(self);
-        gather_settle(self);
-        self->looked_at = clock_mono(self->env->clock);
-        pthread_mutex_lock(&self->looking);
-        if (self->retired)
-            answer_error(request, 503, "the configuration was reloaded: ask again");
-        else if (routes[i].answer)
-            routes[i].answer(self, request);
+        bool graph = routes[i].answer == flame_answer;
+        if (graph && atomic_fetch_add(&self->graphs, 1) >= GRAPHS)
+            answer_error(request, 503, "other flame graphs are being drawn: try again in a second");
         else
-            routes[i].answer_one(self, request, path + size);
-        pthread_mutex_unlock(&self->looking);
+            answer_route(self, request, i, path + size);
+        if (graph)
+            atomic_fetch_sub(&self->graphs, 1);
         return true;
     }
     return false;

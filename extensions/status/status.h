@@ -47,6 +47,7 @@ struct status {
     struct watch idle;
     struct watcher watcher;
     bool attached, threaded;
+    _Atomic unsigned graphs;      /* requests for flame graphs that are under way */
     _Atomic uint64_t denied;      /* requests without good credentials that were not logged yet */
     _Atomic uint64_t denied_next; /* mono: no line about them before */
     char host[256];               /* of the endpoint */

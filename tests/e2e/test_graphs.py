@@ -2,7 +2,9 @@
 hold."""
 import gzip
 import random
+import threading
 import time
+from concurrent import futures
 
 import pytest
 import requests
@@ -74,6 +76,27 @@ def test_a_graph_beyond_24_mib_is_refused_before_its_first_byte(tmp_path, monkey
     assert all(answer.status_code == 200 or "not enough memory" in answer.json()["error"]
                for answer in answers)
     assert {answer.status_code for answer in answers} >= {503}
+    assert status.stop() == 0, status.tail()
+
+
+def test_many_who_ask_for_graphs_are_told_to_come_back(tmp_path):
+    status = Status(tmp_path)
+    for upload in range(20):
+        status.push("m", deep_stacks(upload), time.time_ns() - 10**9, 10**9)
+    start = threading.Barrier(12)
+
+    def ask(_):
+        start.wait()
+        return requests.get(status.url("/api/flamegraph?service=m"), timeout=60)
+    with futures.ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(ask, range(12)))
+    assert {answer.status_code for answer in answers} == {200, 503}
+    for answer in answers:
+        if answer.status_code == 503:
+            assert "try again in a second" in answer.json()["error"]
+            assert int(answer.headers["Retry-After"]) > 0
+    assert len({answer.content for answer in answers if answer.status_code == 200}) == 1
+    assert status.get("/api/flamegraph", service="m")["total"]
     assert status.stop() == 0, status.tail()
 
 
