@@ -13,6 +13,10 @@ enum { TIME_STEP_MS = 30000, ASK_MS = 1000 };
  * of its partitions, and for all of them at least this often. */
 #define LOOK_NS (10 * NS_PER_S)
 
+/* While some of the brokers do not answer, producers keep records for them, and for a moment for
+ * those that take over their partitions: so long no lane is counted as read to its end. */
+#define OTHERS_NS (30 * NS_PER_S)
+
 static void feed_collect(struct feed *feed, bool all, rd_kafka_topic_partition_list_t *list)
 {
     char text[COMMIT_METADATA_SIZE];
@@ -78,6 +82,23 @@ static void note_acknowledged(const struct kafka_group *group, const rd_kafka_to
     pthread_mutex_unlock(&feed->reader->lock);
 }
 
+/* Notes the topic of which a commit is forbidden, as reading is; list NULL: none is. Without the
+ * operation Read a member is assigned lanes, and gets no record of them. */
+static void note_forbidden(struct kafka_group *group, const rd_kafka_topic_partition_list_t *list)
+{
+    const char *forbidden = NULL;
+    for (int i = 0; list && i < list->cnt; i++)
+        for (size_t t = 0; t < group->topic_count; t++)
+            if (list->elems[i].err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED &&
+                strcmp(list->elems[i].topic, group->topics[t].name) == 0)
+                forbidden = group->topics[t].name;
+    if (forbidden && !group->forbidden)
+        env_error(group->self->env, KAFKA_MAY_NOT_READ, "topic", forbidden);
+    pthread_mutex_lock(&group->lock);
+    group->forbidden = forbidden;
+    pthread_mutex_unlock(&group->lock);
+}
+
 void group_committed(rd_kafka_t *client, rd_kafka_resp_err_t code,
                      rd_kafka_topic_partition_list_t *list, void *opaque)
 {
@@ -88,6 +109,8 @@ void group_committed(rd_kafka_t *client, rd_kafka_resp_err_t code,
     for (int i = 0; list && i < list->cnt; i++)
         if (!code && !list->elems[i].err)
             note_acknowledged(group, &list->elems[i]);
+    if (!code || code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+        note_forbidden(group, code ? list : NULL);
     if (!code) {
         atomic_fetch_add(&group->self->commits, 1);
         kafka_peer_works(&group->peer);
@@ -97,7 +120,8 @@ void group_committed(rd_kafka_t *client, rd_kafka_resp_err_t code,
         return;
     atomic_fetch_add(&group->self->commit_failures, 1);
     atomic_store(&group->commit_all, true);
-    env_warn(group->self->env, "offsets could not be committed: %s", rdkafka.err2str(code));
+    if (!group->forbidden)
+        env_warn(group->self->env, "offsets could not be committed: %s", rdkafka.err2str(code));
 }
 
 /* ---- ends ---- */
@@ -133,7 +157,8 @@ void group_ask_ends(struct kafka_group *group)
         group_ask_brokers(group);
     if (!answered && list->cnt)
         group_log_silence(group);
-    for (int i = 0; i < list->cnt; i++)
+    bool waits = !answered && group_silence(group) < OTHERS_NS;
+    for (int i = 0; i < list->cnt && !waits; i++)
         if (!list->elems[i].err && list->elems[i].offset >= 0)
             set_end(group, &list->elems[i], asked);
     rdkafka.topic_partition_list_destroy(list);

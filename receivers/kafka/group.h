@@ -72,9 +72,10 @@ struct kafka_group {
     pthread_mutex_t lock; /* guards the rest; the group's thread may read without it */
     pthread_cond_t changed;
     enum group_phase phase;
-    const char *absent; /* a topic that was deleted meanwhile; NULL: none is known */
-    uint64_t silent;    /* no broker answers, since then, unix ns; 0: one does */
-    char trouble[256];  /* why nothing is assigned; "": something is */
+    const char *absent;    /* a topic that was deleted meanwhile; NULL: none is known */
+    const char *forbidden; /* a topic that this user may not read; NULL: none is known */
+    uint64_t silent;       /* no broker answers, since then, unix ns; 0: one does */
+    char trouble[256];     /* why nothing is assigned; "": something is */
     struct reader **readers;
     size_t reader_count;
 };

@@ -31,11 +31,14 @@ static bool kafka_receiver_trouble(void *instance, struct bytes *out)
     if (!group)
         return false;
     pthread_mutex_lock(&group->lock);
-    bool trouble = group->phase != GROUP_ASSIGNED;
-    if (trouble)
-        group_put_trouble(group, out);
-    else if ((trouble = group->absent))
+    bool assigned = group->phase == GROUP_ASSIGNED;
+    bool trouble = !assigned || group->absent || group->forbidden;
+    if (group->absent && (assigned || group->phase == GROUP_DISAGREES))
         bytes_printf(out, "the topic %s does not exist any more", group->absent);
+    else if (!assigned)
+        group_put_trouble(group, out);
+    else if (group->forbidden)
+        bytes_printf(out, KAFKA_MAY_NOT_READ, "topic", group->forbidden);
     else
         trouble = group_has_unreadable(group, out);
     pthread_mutex_unlock(&group->lock);

@@ -73,6 +73,10 @@ void group_ask_brokers(struct kafka_group *group)
     group_note_heard(group, heard);
     if (!heard)
         return;
+    if (group->phase == GROUP_DISAGREES && !group->reader_count) { /* nothing else is asked */
+        atomic_store(&group->answered, clock_mono(&clock_system));
+        group->answered_wall = clock_wall(group->self->env->clock);
+    }
     for (int t = 0; t < metadata->topic_cnt; t++)
         for (size_t i = 0; i < group->topic_count; i++)
             if (metadata->topics[t].err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART &&

@@ -13,7 +13,7 @@ import sides
 import test_mistakes
 import test_receiver
 
-USERS = ("sidecar", "gateway", "novice")
+USERS = ("sidecar", "gateway", "novice", "watcher")
 AUTHORIZER = """\
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:ANONYMOUS
@@ -98,6 +98,26 @@ def test_check_claims_no_right_that_it_did_not_test(cluster, tmp_path):
     for signal, topic in zip(signals, TOPICS):
         assert (f"exporters.kafka: {signal} have the topic {topic} at {cluster.at('SASL')[0]}; "
                 "writing was not tested\n" in out)
+
+
+@pytest.mark.takes(15)
+def test_a_gateway_that_may_only_describe_its_topics_is_not_ready(cluster, backend, tmp_path):
+    """It may join the group, and is assigned lanes."""
+    def give(*arguments):
+        cluster.add(["--allow-principal", "User:watcher", *arguments])
+    give("--operation", "Read", "--group", "watched")
+    for topic in TOPICS:
+        give("--operation", "Describe", "--topic", topic)
+    reads = both(cluster, "watcher", "topics", lambda name: [name], group_id="watched")
+    gateway = gateways.Gateway(tmp_path, reads, backend, signals=("traces", "profiles"),
+                               processors={"correlation": {}}, wait=False)
+    told = "may not read topic"
+    assert harness.wait_for(lambda: told in gateway.ready()[1], 60), gateway.tail()
+    assert not gateway.ready()[0] and gateway.lines(told, "the operation Read")
+    for topic in TOPICS:
+        give("--operation", "Read", "--topic", topic)
+    assert harness.wait_for(lambda: gateway.ready()[0], 60), gateway.tail()
+    assert gateway.stop() == 0
 
 
 @pytest.mark.takes(20)
