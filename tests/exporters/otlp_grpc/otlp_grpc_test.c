@@ -268,7 +268,7 @@ START_TEST(codes_are_retried_as_the_protocol_says)
     };
     begin("http://%s", "");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char text[192];
+        char text[400];
         bool limited = rows[i].cause == CAUSE_UNAVAILABLE && rows[i].verdict == VERDICT_REJECT;
         peer.code = rows[i].code;
         peer.text = rows[i].text;
