@@ -5,15 +5,12 @@
 #include "lib/base/log.h"
 #include "pipeline/native_record.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-
-enum { TOPIC_MAX = 249 };
 
 static const char *const otlp_encodings[] = {"", "otlp_proto", "otlp_json", NULL};
 static const char *const profile_encodings[] = {"", "otlp_proto", "otlp_json", "native", NULL};
@@ -143,17 +140,6 @@ enum kafka_key kafka_key_of(const struct kafka_exporter *self, enum signal signa
     return paired && by_process(self) ? KAFKA_KEY_PROCESS : KAFKA_KEY_NONE;
 }
 
-bool kafka_topic_legal(struct view name)
-{
-    if (!name.size || name.size > TOPIC_MAX || view_eq(name, VIEW(".")) ||
-        view_eq(name, VIEW("..")))
-        return false;
-    for (size_t i = 0; i < name.size; i++)
-        if (!isalnum(name.data[i]) && !strchr("._-", name.data[i]))
-            return false;
-    return true;
-}
-
 static void find_source(struct kafka_exporter *self)
 {
     static const char *const variables[] = {"POD_UID", "HOSTNAME"};
@@ -201,11 +187,9 @@ static void check_topics(const struct kafka_exporter *self, struct key_report *r
                                                     "profiles.topic"};
     for (int i = 0; i < SIGNAL_COUNT; i++)
         if (*self->routes[i].topic && !kafka_topic_legal(view_of(self->routes[i].topic)))
-            key_report_add(report, names[i],
-                           "expected at most 249 letters, digits, dots, underscores and hyphens");
+            key_report_add(report, names[i], KAFKA_TOPIC_EXPECTED);
     if (*self->all.topic && !kafka_topic_legal(view_of(self->all.topic)))
-        key_report_add(report, "topic",
-                       "expected at most 249 letters, digits, dots, underscores and hyphens");
+        key_report_add(report, "topic", KAFKA_TOPIC_EXPECTED);
     if (*self->all.topic)
         key_report_warn(report, "topic", "is the old form: use traces.topic and so on");
     if (self->all.encoding)

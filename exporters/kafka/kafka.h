@@ -72,12 +72,9 @@ const char *kafka_topic(const struct kafka_exporter *self, enum signal signal);
 enum kafka_encoding kafka_encoding(const struct kafka_exporter *self, enum signal signal);
 enum kafka_key kafka_key_of(const struct kafka_exporter *self, enum signal signal);
 
-/* Says that several of these signals go into the old form's one topic, which no receiver can read:
- * the component's `misplaced`. */
+/* Says that several of these signals go into one topic, which no receiver can read: the component's
+ * `misplaced`. */
 const char *kafka_misplaced(const void *config, unsigned signals, bool *severe);
-
-/* Whether a topic may have this name. */
-bool kafka_topic_legal(struct view name);
 
 /* ---- shares: what of a batch has one topic and key (share.c) ---- */
 

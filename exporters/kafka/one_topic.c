@@ -1,14 +1,28 @@
-/* The old form's one topic for all signals (exporters/kafka/kafka.h). */
+/* Several signals in one topic (exporters/kafka/kafka.h). */
 #include "exporters/kafka/kafka.h"
+
+#include <string.h>
+
+static bool is_old_form(const struct kafka_exporter *self, int signal)
+{
+    return *self->all.topic && !*self->routes[signal].topic;
+}
 
 const char *kafka_misplaced(const void *config, unsigned signals, bool *severe)
 {
     const struct kafka_exporter *self = config;
-    int into = 0;
+    const char *found = NULL;
     *severe = false;
     for (int i = 0; i < SIGNAL_COUNT; i++)
-        into += (signals & SIGNAL_BIT(i)) && *self->all.topic && !*self->routes[i].topic;
-    return into > 1 ? "writes several signals into the one topic of the old form, and a receiver "
-                      "reads one signal from a topic: use traces.topic, metrics.topic and so on"
-                    : NULL;
+        for (int k = 0; k < i; k++) {
+            if (!(signals & SIGNAL_BIT(i)) || !(signals & SIGNAL_BIT(k)) ||
+                strcmp(kafka_topic(self, (enum signal)i), kafka_topic(self, (enum signal)k)) != 0)
+                continue;
+            if (is_old_form(self, i) && is_old_form(self, k))
+                return "writes several signals into the one topic of the old form, and a receiver "
+                       "reads one signal from a topic: use traces.topic, metrics.topic and so on";
+            found = "writes several signals into one topic, and a receiver reads one signal from a "
+                    "topic: give traces.topic, metrics.topic and so on different names";
+        }
+    return found;
 }

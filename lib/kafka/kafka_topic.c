@@ -2,12 +2,13 @@
 
 #include "lib/base/clock.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASK_MS = 500, CONFIG_MS = 2000, REFRESH_MS = 1000 };
+enum { ASK_MS = 500, CONFIG_MS = 2000, REFRESH_MS = 1000, TOPIC_MAX = 249 };
 
 #define ANSWER_NS (5 * NS_PER_S)
 
@@ -147,4 +148,15 @@ bool kafka_topic_matches(struct kafka_topic_match *match, const char *topic, int
              "only if both have equally many",
              match->topic, match->partitions, topic, partitions);
     return false;
+}
+
+bool kafka_topic_legal(struct view name)
+{
+    if (!name.size || name.size > TOPIC_MAX || view_eq(name, VIEW(".")) ||
+        view_eq(name, VIEW("..")))
+        return false;
+    for (size_t i = 0; i < name.size; i++)
+        if (!isalnum(name.data[i]) && !strchr("._-", name.data[i]))
+            return false;
+    return true;
 }

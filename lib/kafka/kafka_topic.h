@@ -4,6 +4,7 @@
 #ifndef LIB_KAFKA_KAFKA_TOPIC_H
 #define LIB_KAFKA_KAFKA_TOPIC_H
 
+#include "lib/base/view.h"
 #include "lib/kafka/kafka_peer.h"
 
 enum { KAFKA_TOPIC_ABSENT = -1 };
@@ -61,5 +62,11 @@ bool kafka_topic_matches(struct kafka_topic_match *match, const char *topic, int
 
 /* A format with what may not be read, "topic" or "group", and its name. */
 #define KAFKA_MAY_NOT_READ "this user may not read %s %s: it needs the operation Read"
+
+/* Whether a topic may have this name, by the rules of Kafka's brokers. Pure. */
+bool kafka_topic_legal(struct view name);
+
+/* What a topic's name is expected to be. */
+#define KAFKA_TOPIC_EXPECTED "expected at most 249 letters, digits, dots, underscores and hyphens"
 
 #endif

@@ -1,6 +1,8 @@
 /* The keys of the kafka receiver (receivers/kafka/kafka.h). */
 #include "receivers/kafka/kafka.h"
 
+#include "lib/kafka/kafka_topic.h"
+
 static const char *const otlp_encodings[] = {"otlp_proto", "otlp_json", NULL};
 static const char *const profile_encodings[] = {"otlp_proto", "otlp_json", "native", NULL};
 static const char *const initial_offsets[] = {"latest", "earliest", NULL};
@@ -158,6 +160,8 @@ static void check_topics(const struct kafka_receiver *self, enum signal signal, 
         const char *topic = topics->items[i];
         if (*topic == '^')
             key_report_add(report, path, "%s: patterns are not supported, list the topics", topic);
+        else if (!kafka_topic_legal(view_of(topic)))
+            key_report_add(report, path, "has \"%s\", " KAFKA_TOPIC_EXPECTED, topic);
         if (has_topic(topics, i, topic))
             key_report_add(report, path, "%s is given twice", topic);
         if (self->dead_letter.topic && strcmp(topic, self->dead_letter.topic) == 0)
@@ -183,6 +187,9 @@ void kafka_receiver_check(const void *config, struct key_report *report)
     check_strategies(self, report);
     for (int s = 0; s < SIGNAL_COUNT; s++)
         check_topics(self, (enum signal)s, paths[s], report);
+    if (self->dead_letter.topic && *self->dead_letter.topic &&
+        !kafka_topic_legal(view_of(self->dead_letter.topic)))
+        key_report_add(report, "dead_letter.topic", KAFKA_TOPIC_EXPECTED);
     if (self->session_timeout < 2 * NS_PER_MS)
         key_report_add(report, "session_timeout", "must be positive");
     if (self->heartbeat_interval >= self->session_timeout)

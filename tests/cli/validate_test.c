@@ -417,6 +417,10 @@ START_TEST(several_signals_in_one_topic_are_warned_of)
     kafka_is("topic: a", true, ": exporters.kafka: writes several signals into the one " ONE_TOPIC);
     kafka_is("{topic: a, traces: {topic: b}}", true, "topic: is the old form: use traces.topic");
     kafka_is("{traces: {topic: b}, logs: {topic: a}}", true, NULL);
+    kafka_is("{traces: {topic: a}, logs: {topic: a}}", true,
+             ": exporters.kafka: writes several signals into one topic, and a receiver");
+    kafka_is("traces: {topic: otlp_logs}", true, "traces.topic, metrics.topic and so on different");
+    kafka_is("traces: {topic: otlp_metrics}", true, NULL);
 }
 END_TEST
 

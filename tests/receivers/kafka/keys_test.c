@@ -54,6 +54,10 @@ START_TEST(topics_are_named_once)
 {
     expect("traces: {topics: ['^otlp.*']}",
            ".traces.topics: ^otlp.*: patterns are not supported, list the topics\n");
+    expect(
+        "traces: {topics: [b, 'a b']}",
+        ".traces.topics: has \"a b\", expected at most 249 letters, digits, dots, underscores and "
+        "hyphens\n");
     expect("traces: {topics: [a, a]}", ".traces.topics: a is given twice\n");
     expect("profiles: {topics: [otlp_spans]}",
            ".profiles.topics: otlp_spans is a topic of traces already\n");
@@ -75,6 +79,9 @@ START_TEST(dead_letters_go_to_a_topic_of_their_own)
     expect("logs: {topics: [a]}, dead_letter: {topic: a}",
            ".dead_letter.topic: a is read, too, so each dead letter would become another\n");
     expect("logs: {topics: [a]}, dead_letter: {topic: b}", "");
+    expect("dead_letter: {topic: 'a b'}",
+           ".dead_letter.topic: expected at most 249 letters, digits, "
+           "dots, underscores and hyphens\n");
 }
 END_TEST
 
