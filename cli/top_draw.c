@@ -10,6 +10,7 @@ enum {
     PROBLEM_SIZE = 4096,
     NAME_WIDTH = 26,
     BAR_WIDTH = 20,
+    SECTION_HEAD = 2,
     SECTION_LEAST = 3,
     SERVICES_LISTED = 5,
     LONG_WAIT_S = 10,
@@ -287,6 +288,9 @@ static const struct {
              {"log_records", "records"},
              {NULL, "-"}};
 
+static const char *const counted[] = {"accepted", "incoming", "outgoing", "sent", "dropped"};
+enum { COUNTED = sizeof counted / sizeof *counted };
+
 /* The sum of the counters of these names, of an item. */
 static double sum_of(const struct top_value *component, const char *const names[], size_t count,
                      const char *item)
@@ -347,7 +351,6 @@ static unsigned component_width(const struct drawing *drawing)
 /* A line for each item that it counted; what is not of items is in the first. */
 static void put_component(struct drawing *drawing, const struct top_value *component)
 {
-    static const char *const all[] = {"accepted", "incoming", "outgoing", "sent", "dropped"};
     const size_t none = sizeof items / sizeof *items - 1;
     const struct top_value *queue = top_value_get(component, "queue");
     const struct top_value *refusal = top_value_get(component, "refusals")->first;
@@ -364,7 +367,7 @@ static void put_component(struct drawing *drawing, const struct top_value *compo
              padded(top_value_get(component, "id")->text, width, name),
              top_value_get(component, "kind")->text);
     for (size_t item = 0; item <= none; item++) {
-        if (item < none ? sum_of(component, all, 5, items[item].key) == 0 : !first)
+        if (item < none ? sum_of(component, counted, COUNTED, items[item].key) == 0 : !first)
             continue;
         put_item(drawing, component, item, begin, length, refused);
         snprintf(begin, sizeof begin, "%*s", (int)width + 10, "");
@@ -374,19 +377,86 @@ static void put_component(struct drawing *drawing, const struct top_value *compo
     }
 }
 
+/* The items that it counted. */
+static unsigned items_of(const struct top_value *component)
+{
+    unsigned count = 0;
+    for (size_t item = 0; items[item].key; item++)
+        count += sum_of(component, counted, COUNTED, items[item].key) != 0;
+    return count;
+}
+
+static bool is_idle(const struct top_value *component)
+{
+    return items_of(component) == 0 && !top_value_get(component, "refusals")->first &&
+           number_of(top_value_get(component, "queue"), "size") == 0;
+}
+
+static unsigned lines_of(const struct top_value *component)
+{
+    unsigned count = items_of(component);
+    return count ? count : 1;
+}
+
+static bool is_drawn(const struct top_value *component)
+{
+    return strcmp(top_value_get(component, "kind")->text, "extension") != 0;
+}
+
+static unsigned least_of(const struct top_value *list)
+{
+    size_t length = length_of(list);
+    return SECTION_HEAD + (unsigned)(length < SECTION_LEAST ? length : SECTION_LEAST);
+}
+
+/* Rows for components: what is left beside the least of the sections below, or half of the rest. */
+static unsigned component_rows(const struct drawing *drawing)
+{
+    unsigned below = least_of(top_value_get(drawing->now->services, "services")) +
+                     least_of(top_value_get(drawing->now->cost, "routes"));
+    unsigned rows = drawing->left > below ? drawing->left - below : 0;
+    rows = rows > drawing->left / 2 ? rows : drawing->left / 2;
+    return rows > SECTION_HEAD ? rows - SECTION_HEAD : 1;
+}
+
+/* Where there is no room for all, those that did something come first. */
+static void put_component_list(struct drawing *drawing, const struct top_value *list, unsigned rows)
+{
+    unsigned all = 0, busy = 0;
+    for (const struct top_value *each = list->first; each; each = each->next) {
+        all += is_drawn(each) ? lines_of(each) : 0;
+        busy += is_drawn(each) && !is_idle(each) ? lines_of(each) : 0;
+    }
+    unsigned room = all <= rows ? all : rows - 1; /* the last line is for put_more */
+    unsigned busy_room = busy < room ? busy : room, idle_room = room - busy_room;
+    size_t omitted = 0;
+    for (const struct top_value *each = list->first; each; each = each->next) {
+        if (!is_drawn(each))
+            continue;
+        unsigned *rest = is_idle(each) ? &idle_room : &busy_room, lines = lines_of(each);
+        if (lines <= *rest) {
+            put_component(drawing, each);
+            *rest -= lines;
+        } else {
+            omitted++;
+        }
+    }
+    if (omitted > 0)
+        put_more(drawing, omitted);
+}
+
 static void put_components(struct drawing *drawing)
 {
     const struct top_value *list = top_value_get(drawing->now->pipelines, "components");
     const char *unit = drawing->before->pipelines ? "/s" : "";
     char in[16], out[16];
+    unsigned rows = component_rows(drawing);
     snprintf(in, sizeof in, "IN%s", unit);
     snprintf(out, sizeof out, "OUT%s", unit);
     put_line(drawing, false, " ");
     put_line(drawing, true, "%-*s %-9s %-7s %8s %8s %9s %7s %7s", (int)component_width(drawing),
              "COMPONENT", "KIND", "OF", in, out, "QUEUE", "REFUSED", "LOST");
-    for (const struct top_value *each = list->first; each; each = each->next)
-        if (strcmp(top_value_get(each, "kind")->text, "extension") != 0)
-            put_component(drawing, each);
+    put_component_list(drawing, list, rows);
 }
 
 /* ---- links ---- */

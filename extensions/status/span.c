@@ -152,20 +152,24 @@ static void tell_unknown(struct span_told *told, const struct known *known)
     }
 }
 
-/* Whether profiles of a service of any tenant are known. */
-static bool has_profiles(const struct known *known, struct view service)
+/* The service with this name, of any tenant, of which profiles are known; NULL: none. */
+static const struct known_service *profiled(const struct known *known, struct view service)
 {
     for (size_t i = 1; i < known->service_count; i++)
         if (known->services[i]->has_profiles &&
             names_eq(&known->names, known->services[i]->name, service))
-            return true;
-    return false;
+            return known->services[i];
+    return NULL;
 }
 
 static void tell_child(struct span_told *told, const struct known *known)
 {
+    const struct known_service *service = profiled(known, told->service);
+    bool no_ids = service && service->no_ids;
     told->reason = REASON_NO_LOCAL_ROOT;
-    told->text = has_profiles(known, told->service)
+    told->fix = no_ids ? known->reasons[service->no_ids - 1]->fix : NULL;
+    told->text = no_ids ? "It is no local root, and no sample of its service names a span."
+                 : service
                      ? "Samples name local roots, and it is none: its work is in the flame graph "
                        "of its local root, if that has one."
                      : "Samples name local roots, and it is none. No profile of its service is "

@@ -806,6 +806,33 @@ def top(*arguments, **environment):
                           capture_output=True, env={**os.environ, **environment})
 
 
+def test_a_child_is_told_of_profiles_without_span_ids(tmp_path):
+    status = Status(tmp_path)
+    (trace, root), (_, child) = ids(1), ids(2)
+
+    def told(number=1):
+        """What is told of the first root, after one more and a profile of its time."""
+        end, length = time.time_ns(), 200_000_000
+        status.send(uploads.trace_request("bare", [
+            (*ids(number), end - length // 2, end - length // 4, False)]))
+        pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+        pprof.sample([20, length], STACKS["a"][0])
+        status.push("bare", pprof, end - length, length)
+        answer = status.get(f"/api/spans/{root}")
+        return answer if answer["reason"] == "no_ids" else None
+    begin = time.time_ns()
+    harness.wait_for(lambda: time.time_ns() > begin + 300_000_000, 5)
+    told()
+    status.send(uploads.trace_request("bare", [(trace, child, begin, begin + 1, False)], parent=root))
+    numbers = iter(range(10, 1000))
+    of_root = harness.wait_for(lambda: told(next(numbers)), 30)
+    of_child = status.get(f"/api/spans/{child}")
+    assert of_child["reason"] == "no_local_root" and of_root["fix"], (of_child, of_root)
+    assert "no sample of its service names a span" in of_child["text"], of_child
+    assert of_child["fix"] == of_root["fix"], of_child
+    assert status.stop() == 0, status.tail()
+
+
 def test_top_draws_it_as_text(seen):
     ended = top("--once", "--endpoint", f"127.0.0.1:{seen.page}")
     assert ended.returncode == 0 and "\033" not in ended.stdout, ended.stderr
@@ -1762,6 +1789,19 @@ class Terminal:
             pass
         os.close(self.fd)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def test_top_keeps_room_for_links_and_costs(seen):
+    command = [str(harness.SPANLINK), "top", "--endpoint", f"127.0.0.1:{seen.page}"]
+    terminal = Terminal(command, rows=19)
+    screen = terminal.screens(1)[0]
+    os.write(terminal.fd, b"q")
+    assert terminal.end() == 0
+    links, costs = [n for n, line in enumerate(screen)
+                    if line.startswith(("LINKS: SERVICE", "COST BY ROUTE"))]
+    assert screen[links + 1].startswith("shop <b>") and len(screen) <= 19, screen
+    assert "(no span)" in screen[costs + 1], screen
+    assert any(line.startswith("and ") for line in screen[:links]), screen
 
 
 def test_top_on_a_terminal_follows_its_size_and_ends_with_q(seen):
