@@ -198,19 +198,21 @@ describe("what a search takes", () => {
       start: end - MS, end });
     root.child = child.spanId;
     await sendSpans(spanlink, "a\u200bb", [root, child]);
-    await until(async () => (await spanlink.api(`/api/traces/${root.traceId}`)).spans.length === 2,
-      "the spans");
+    await sendSpans(spanlink, "other", [span({ trace: id(32), name: "other", start: end - MS, end })]);
+    await until(async () => (await spanlink.api(`/api/traces/${root.traceId}`)).spans.length === 2
+      && (await spanlink.api("/api/traces")).traces.length === 2, "the spans");
   });
   after(() => spanlink.remove());
 
   test("names as they are shown", async () => {
     const page = await open(browser, spanlink.url);
     const search = page.getByRole("searchbox", { name: "Search traces" });
-    for (const text of ["\\u202egnp.exe", "gnp.exe last", "a\\u200bb"]) {
+    for (const text of ["\\u202egnp.exe", "gnp.exe last", "a\\u200bb", "\\u202e"]) {
       await search.fill("nothing at all");
       await page.getByText("No trace matches").waitFor();
       await search.fill(text);
       await page.getByRole("link", { name: /gnp.exe/ }).waitFor();
+      assert.equal(await page.getByRole("link", { name: "other" }).count(), 0);
     }
     await close(page);
   });
@@ -233,7 +235,7 @@ describe("what a search takes", () => {
     await page.getByRole("link", { name: /gnp.exe/ }).waitFor();
     const cells = await page.locator(".rows .number").evaluateAll((nodes) => nodes.filter(
       (node) => node.clientWidth > 0).map((node) => [node.scrollWidth, node.clientWidth]));
-    assert.equal(cells.length, 2);
+    assert.equal(cells.length, 4);
     for (const [content, cell] of cells) assert.ok(content <= cell, `${content} > ${cell}`);
     await close(page);
   });

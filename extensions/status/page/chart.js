@@ -88,7 +88,7 @@ function picture({ times, series, words }, width, most, at) {
 	out.append(grid((top, part) => (part === 1 || words(most * part) !== words(most))
 		&& s("text", { x: 6, y: top + 13, text: words(most * part) })));
 	const apart = Math.ceil(110 / step);
-	for (let i = 0; i < times.length; i += apart) {
+	for (let i = 0; i < times.length && (i === 0 || 4 + i * step < width - 56); i += apart) {
 		out.append(s("text.axis", { x: 4 + i * step, y: height + 15, text: time(times[i]) }));
 	}
 	return out;

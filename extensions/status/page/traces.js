@@ -53,7 +53,11 @@ function queries(params, services) {
 function containing(text) {
 	const each = (c) => (/[a-z]/i.test(c) ? `[${c.toLowerCase()}${c.toUpperCase()}]`
 		: c === " " ? "?" : c.replace(/[\\[\]*?]/, "\\$&"));
-	return `*${text.slice(0, 50).split(/\\u[0-9a-f]{4}/i).map((part) => [...part].map(each).join("")).join("*")}*`;
+	const unescaped = text.slice(0, 50).replace(/\\u([0-9a-f]{4})/gi, (shown, code) => {
+		const control = String.fromCharCode(parseInt(code, 16));
+		return plain(control) === control ? shown : control;
+	});
+	return `*${[...unescaped].map(each).join("")}*`;
 }
 
 function joined(answers, sort) {
