@@ -153,9 +153,9 @@ export class View {
 		const unmatched = service.profile_services_unmatched ?? [];
 		const card = h("article.card.service-card",
 			h("h3", swatch(service.service), named(service.service, "no service")),
-			para(`${count(service.linked)} of ${count(all)} decided spans linked`,
+			para(`${count(service.linked)} of ${count(all)} spans linked`,
 				all > 0 && ` (${percent(service.linked / all)})`,
-				`, ${count(service.spans)} seen, not counting spans that did not wait, ${cpuTime(service, " CPU")}`),
+				`, not counting spans that did not wait, ${cpuTime(service, " CPU")}`),
 			unmatched.length > 0 && mismatch(service, unmatched[0], services),
 			profiles(service, services, this.hint).map((each) => para(each)), chart, reasons(service));
 		if ((service.history ?? []).length > 0) history(chart, service, this.scope.signal);
