@@ -178,16 +178,26 @@ static void put_delivery(struct drawing *drawing, const struct top_value *compon
     const struct top_value *delivery = top_value_get(component, "delivery");
     const char *id = top_value_get(component, "id")->text;
     double oldest = number_of(delivery, "oldest_ns"), slow = number_of(delivery, "slow_ns");
-    char wait[64] = "", at[16];
+    double retry = number_of(delivery, "retry_ns");
+    char wait[64] = "", at[16], again[16];
     if (oldest > LONG_WAIT_S * second)
         snprintf(wait, sizeof wait, ", oldest waits %.0f s", oldest / second);
-    if (number_of(delivery, "failing_since_unix_nano") > 0)
+    if (number_of(delivery, "delivering_since_unix_nano") > 0)
+        put_problem(drawing, "! %s: failed from %s, delivering again since %s%s: %s", id,
+                    clock_of(delivery, "failing_since_unix_nano", at),
+                    clock_of(delivery, "delivering_since_unix_nano", again), wait,
+                    top_value_get(delivery, "error")->text);
+    else if (number_of(delivery, "failing_since_unix_nano") > 0)
         put_problem(drawing, "! %s: failing since %s, %s%s: %s", id,
                     clock_of(delivery, "failing_since_unix_nano", at),
                     number_of(delivery, "drops") > 0 ? "dropping" : "waiting", wait,
                     top_value_get(delivery, "error")->text);
     else if (slow > 0)
         put_problem(drawing, "! %s: slow: a request took %.1f s%s", id, slow / second, wait);
+    else if (*wait && retry > 0)
+        put_problem(drawing,
+                    "! %s: the oldest request has waited %.0f s, and is tried again in %.0f s", id,
+                    oldest / second, retry / second);
     else if (*wait)
         put_problem(drawing, "! %s: slow: the oldest request has waited %.0f s", id,
                     oldest / second);

@@ -245,12 +245,14 @@ static void put_delivery(const struct runtime_row *row, struct json *json)
     json_open(json, "delivery", '{');
     put_urls(row, json);
     json_time_or_null(json, "failing_since_unix_nano", state.failing_since);
+    json_time_or_null(json, "delivering_since_unix_nano", state.recovered);
     json_time_or_null(json, "succeeded_unix_nano", state.succeeded);
     json_time_or_null(json, "failed_unix_nano", state.failed);
     json_word(json, "error", *state.error ? state.error : NULL);
     json_bool(json, "drops", state.drops);
     json_number(json, "slow_ns", state.slow_ns);
     json_number(json, "oldest_ns", state.oldest_ns);
+    json_number(json, "retry_ns", state.retry_ns);
     json_close(json, '}');
 }
 

@@ -45,9 +45,16 @@ void incident_lose(struct incident *incident, enum signal signal, uint64_t items
 bool incident_succeed(struct incident *incident, const struct clock *clock)
 {
     bool first = incident->open && !incident->succeeded;
-    if (first)
+    if (first) {
         incident->succeeded = clock_mono(clock);
+        incident->recovered = clock_wall(clock);
+    }
     return first;
+}
+
+uint64_t incident_recovered(const struct incident *incident, uint64_t mono_ns)
+{
+    return is_calm(incident, mono_ns) ? incident->recovered : 0;
 }
 
 uint64_t incident_ends(const struct incident *incident)

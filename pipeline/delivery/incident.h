@@ -26,6 +26,7 @@ struct incident {
     } untold;           /* the same since the end of one was told */
     uint64_t failed;    /* mono: the last failure */
     uint64_t succeeded; /* mono: the first success after it; 0: none */
+    uint64_t recovered; /* the same, wall */
     bool again;         /* it followed another within a minute */
 };
 
@@ -36,6 +37,9 @@ void incident_lose(struct incident *incident, enum signal signal, uint64_t items
 /* A request succeeded. True: it is the first one since the last failure. */
 bool incident_succeed(struct incident *incident, const struct clock *clock);
 
+/* When the first request after the last failure succeeded, wall, if none has failed for five
+ * seconds; else 0. */
+uint64_t incident_recovered(const struct incident *incident, uint64_t mono_ns);
 /* When it is over if nothing fails, mono; TIME_NEVER: there is none, or no success yet. */
 uint64_t incident_ends(const struct incident *incident);
 /* Whether there is one at a time of mono. */

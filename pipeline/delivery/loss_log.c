@@ -85,18 +85,23 @@ static void tell_over(struct loss_log *log)
 {
     const struct log_source source = loss_log_source(log);
     const struct incident *incident = &log->incident;
-    char since[CLOCK_TEXT];
+    char since[CLOCK_TEXT], again[CLOCK_TEXT];
     struct bytes lost;
     bytes_init(&lost, 256, NULL);
     incident_put_lost(incident, &lost);
     for (int i = 0; i < CAUSE_COUNT; i++)
         loss_log_write(log, &log->sums[i], false);
-    if (lost.size)
-        log_of(&source, LOG_INFO, "%s, after %.*s dropped since %s",
-               incident->failed_requests ? "delivering again" : "no longer dropping",
-               VIEW_ARG(bytes_view(&lost)), clock_text(incident->untold.since, since));
+    clock_text(incident->untold.since, since);
+    clock_text(incident->recovered, again);
+    if (lost.size && !incident->failed_requests)
+        log_of(&source, LOG_INFO, "no longer dropping, after %.*s dropped since %s",
+               VIEW_ARG(bytes_view(&lost)), since);
+    else if (lost.size)
+        log_of(&source, LOG_INFO, "delivering again since %s, after %.*s dropped since %s", again,
+               VIEW_ARG(bytes_view(&lost)), since);
     else
-        log_of(&source, LOG_INFO, "delivering again");
+        log_of(&source, LOG_INFO, "delivering again since %s, after failures since %s", again,
+               since);
     bytes_release(&lost);
 }
 
@@ -367,8 +372,10 @@ struct loss_log_state loss_log_state(struct loss_log *log)
 {
     struct loss_log_state state = {.slow_ns = log->slow_ns, .succeeded = log->succeeded};
     pthread_mutex_lock(&log->lock);
-    bool lasts = incident_lasts(&log->incident, clock_mono(log->clock));
+    uint64_t now = clock_mono(log->clock);
+    bool lasts = incident_lasts(&log->incident, now);
     state.failing_since = lasts ? log->incident.since : 0;
+    state.recovered = lasts ? incident_recovered(&log->incident, now) : 0;
     state.failed = log->failed;
     state.drops = log->rejected || (lasts && incident_lost_any(&log->incident));
     put_error(log, lasts, state.error);

@@ -64,6 +64,7 @@ struct loss_log_state {
     /* When the incident began in which requests fail, or accepted data are lost; 0: there is none.
      */
     uint64_t failing_since;
+    uint64_t recovered; /* since when it succeeds again, before the incident is over; else 0 */
     uint64_t failed, succeeded;
     uint64_t slow_ns; /* what the last request took, if that is long and others waited; else 0 */
     bool drops;       /* items were lost since then, or the last attempt that failed drops its own;

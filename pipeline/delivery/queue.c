@@ -357,14 +357,17 @@ struct queue_element *queue_join(struct queue_element *first, struct queue_eleme
     return first;
 }
 
-uint64_t queue_oldest(const struct queue *queue)
+uint64_t queue_oldest(const struct queue *queue, uint64_t *due)
 {
     const struct queue_element *lists[] = {queue->ready.head, queue->parked.head, queue->taken};
     uint64_t oldest = queue->fresh.head ? queue->fresh.head->since : TIME_NEVER;
+    *due = 0;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct queue_element *at = lists[i]; at; at = at->next)
-            if (at->since < oldest)
+            if (at->since < oldest) {
                 oldest = at->since;
+                *due = i == 1 ? at->due : 0;
+            }
     return oldest;
 }
 

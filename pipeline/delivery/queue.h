@@ -31,8 +31,7 @@ struct queue_element {
     uint64_t due;            /* parked: when to retry */
     /* When our own backoff would retry, ignoring the delay the server requested. */
     uint64_t own_due;
-    uint64_t probe_due; /* if the server asked for a long wait: when to probe it earlier; 0: it did
-                           not */
+    uint64_t probe_due; /* after the server asked for a long wait: an earlier probe; else 0 */
     uint64_t first_try; /* time of the current part's first attempt */
     unsigned attempt;   /* attempts at the current part that ended in RETRY */
     unsigned limited[CAUSE_COUNT]; /* attempts counted against outcome.max_tries, by cause */
@@ -134,8 +133,9 @@ struct queue_element *queue_clear(struct queue *queue);
  * once. Their places are counted again: the other queue's sizer may differ. Never refuses. */
 void queue_take_over(struct queue *queue, struct queue_element *list);
 
-/* When the oldest request was accepted, in flight or not; TIME_NEVER: the queue is empty. */
-uint64_t queue_oldest(const struct queue *queue);
+/* When the oldest request was accepted, in flight or not; TIME_NEVER: the queue is empty. *due:
+ * when its next attempt is, if it is parked; else 0. */
+uint64_t queue_oldest(const struct queue *queue, uint64_t *due);
 
 /* Items of the elements that are not in flight. */
 uint64_t queue_items(const struct queue *queue);

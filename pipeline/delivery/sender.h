@@ -98,6 +98,7 @@ const struct histogram *sender_taken_bytes(const struct sender *sender);
 struct sender_state {
     struct loss_log_state delivery;
     uint64_t oldest_ns; /* how long the oldest request has been in the queue; 0: it is empty */
+    uint64_t retry_ns;  /* until its next attempt, if it waits for that; else 0 */
 };
 struct sender_state sender_state(struct sender *sender);
 

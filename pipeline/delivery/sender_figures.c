@@ -64,9 +64,10 @@ struct sender_state sender_state(struct sender *sender)
 {
     struct sender_state state = {.delivery = loss_log_state(&sender->dispatcher.losses)};
     pthread_mutex_lock(&sender->lock);
-    uint64_t oldest = queue_oldest(&sender->queue);
+    uint64_t due, oldest = queue_oldest(&sender->queue, &due);
     pthread_mutex_unlock(&sender->lock);
     uint64_t now = clock_mono(sender->dispatcher.clock);
     state.oldest_ns = oldest < now ? now - oldest : 0;
+    state.retry_ns = due > now ? due - now : 0;
     return state;
 }

@@ -98,7 +98,8 @@ static struct outcome claim_all(struct intake *intake, const struct batch *batch
     enum sender_turn turn = SENDER_RESERVED;
     if (!budget_begin_work(intake->budget, work)) {
         release(intake, batch, 0, claim->held);
-        count_no_memory(intake, batch);
+        if (!claim->kept)
+            count_no_memory(intake, batch);
         return outcome_no_memory();
     }
     while (i < intake->queue_count && turn == SENDER_RESERVED) {
@@ -118,11 +119,8 @@ static struct outcome claim_all(struct intake *intake, const struct batch *batch
 
 struct outcome intake_reserve(struct intake *intake, const struct batch *batch)
 {
-    struct intake_claim claim = {.first = true};
-    struct outcome outcome = claim_all(intake, batch, &claim);
-    if (claim.full)
-        intake_count_full(intake, claim.full, batch);
-    return outcome;
+    struct intake_claim claim = {.first = true, .kept = true};
+    return claim_all(intake, batch, &claim);
 }
 
 struct outcome intake_answer_of(const struct outcome *outcome)
@@ -252,7 +250,7 @@ void intake_go_on(struct intake *intake, struct batch *batch, intake_done_fn *do
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
 {
     struct gate *gate = intake->gate;
-    struct intake_claim claim = {.first = batch->lane};
+    struct intake_claim claim = {.first = batch->lane, .kept = batch->lane};
     bool inside = gate_enter(gate, &intake->mode);
     struct outcome outcome = inside ? intake_begin(intake, batch, &claim) : intake_no_pipeline();
     if (outcome.verdict == VERDICT_OK) {
@@ -261,7 +259,7 @@ void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *d
     }
     if (claim.full && overflow_begin(intake, batch, claim.full, done, ctx))
         return;
-    if (claim.full)
+    if (claim.full && !claim.kept)
         intake_count_full(intake, claim.full, batch);
     if (inside)
         gate_leave(gate);

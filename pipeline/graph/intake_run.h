@@ -10,6 +10,7 @@
 /* How a request asks for places. */
 struct intake_claim {
     bool first;                   /* before requests that wait for room */
+    bool kept;                    /* comes again until it is taken: no refusal is counted */
     struct sender_waiter *waiter; /* with which it waits for room; NULL: it does not */
     const struct sender *held;    /* has its places already; NULL: none */
     /* The answer, if a queue has no room. */
@@ -34,8 +35,8 @@ struct outcome intake_no_pipeline(void);
 struct outcome intake_outcome_full(const struct sender *sender);
 
 /* Reserves the same as intake_begin for data that were accepted, before requests that wait for
- * room; full queues are counted. intake_release must be called with the same batch. Call both only
- * while inside the gate. */
+ * room. No refusal is counted, as they come again. intake_release must be called with the same
+ * batch. Call both only while inside the gate. */
 struct outcome intake_reserve(struct intake *intake, const struct batch *batch);
 void intake_release(struct intake *intake, const struct batch *batch);
 

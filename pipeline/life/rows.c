@@ -48,11 +48,13 @@ bool runtime_row_delivery(const struct runtime_row *row, struct runtime_delivery
         return false;
     const struct sender_state state = sender_state(row->instance->sender);
     *out = (struct runtime_delivery){.failing_since = state.delivery.failing_since,
+                                     .recovered = state.delivery.recovered,
                                      .failed = state.delivery.failed,
                                      .succeeded = state.delivery.succeeded,
                                      .drops = state.delivery.drops,
                                      .slow_ns = state.delivery.slow_ns,
-                                     .oldest_ns = state.oldest_ns};
+                                     .oldest_ns = state.oldest_ns,
+                                     .retry_ns = state.retry_ns};
     snprintf(out->error, sizeof out->error, "%s", state.delivery.error);
     return true;
 }

@@ -1,7 +1,4 @@
-/*
- * The process as the cli and the extensions see it: plan from settings, start, reload, explain,
- * stop.
- */
+/* The process as the cli and the extensions see it: plan, start, reload, explain, stop. */
 #ifndef PIPELINE_LIFE_RUNTIME_H
 #define PIPELINE_LIFE_RUNTIME_H
 
@@ -118,10 +115,12 @@ void runtime_row_places(const struct runtime_row *row, place_visit_fn *visit, vo
 /* Of attempts. Times are wall, ns; 0: never. */
 struct runtime_delivery {
     uint64_t failing_since;     /* when an incident began (incident.h); 0: there is none */
+    uint64_t recovered;         /* since when it delivers again, before the incident is over */
     uint64_t failed, succeeded; /* the last attempt that did */
     bool drops;                 /* what fails is dropped, or some was since then; false: it waits */
     uint64_t slow_ns;           /* what the last request took, if that is long and others waited */
     uint64_t oldest_ns;         /* how long the oldest request has been in the queue */
+    uint64_t retry_ns;          /* until its next attempt, if it waits for that; else 0 */
     char error[512];            /* how much failed, and of the last attempt that did, redacted */
 };
 /* While the row is visited: the redacted URL of its exporter, how delivery goes. False: none. */

@@ -293,7 +293,7 @@ void correlation_hand_on(struct correlation *self)
     struct release release = {0};
     uint64_t undecided = waiting_judge_all(self, correlation_now(self), &release);
     if (undecided)
-        env_info(self->env, "%" PRIu64 " span%s that waited for samples %s forwarded undecided",
+        env_info(self->env, "%" PRIu64 " span%s that waited for samples %s handed on undecided",
                  undecided, undecided == 1 ? "" : "s", undecided == 1 ? "was" : "were");
     release_send(self, &release);
     release_resume(self);

@@ -139,12 +139,16 @@ export function ago(unixNano, now = Date.now()) {
 /** What is wrong with the process, from /api/pipelines: [{ id, bad, text }]. */
 export function problems({ components, trouble, refused_reload: refused }) {
 	const of = ({ id, delivery: to }) => {
-		const wait = to?.oldest_ns > 10e9
-			? `the oldest request has waited ${duration(Math.floor(to.oldest_ns / 1e9) * 1e9)}` : "";
-		const since = to?.failing_since_unix_nano;
-		if (since) return [{ id, bad: true, text: `failing since ${at(since).slice(0, 8)}` +
-			` (${ago(since)})${wait && `, ${wait}`}: ${to.error}` }];
+		const seconds = (ns) => duration(Math.floor(ns / 1e9) * 1e9);
+		const wait = to?.oldest_ns > 10e9 ? `the oldest request has waited ${seconds(to.oldest_ns)}` : "";
+		const since = to?.failing_since_unix_nano, again = to?.delivering_since_unix_nano;
+		if (since) return [{ id, bad: !again, text: (again
+			? `failed from ${at(since).slice(0, 8)}, delivering again since ${at(again).slice(0, 8)}`
+			: `failing since ${at(since).slice(0, 8)}`) +
+			` (${ago(again ?? since)})${wait && `, ${wait}`}: ${to.error}` }];
 		const slow = to?.slow_ns > 0 && `a request took ${duration(to.slow_ns)}`;
+		if (!slow && wait && to.retry_ns) return [{ id,
+			text: `${wait}, and is tried again in ${seconds(to.retry_ns)}` }];
 		return slow || wait ? [{ id, text: `is slow: ${[slow, wait].filter(Boolean).join(", ")}` }] : [];
 	};
 	/* Of clients that send what is not taken here, and go on. */

@@ -18,7 +18,7 @@ enum { HEADERS_MAX = 48, CREDENTIALS_MAX = 64 << 10 };
 struct http_client {
     struct http_client_options options;
     struct tls_client *tls;
-    _Atomic bool aborted;
+    struct http_life life;
     pthread_mutex_t mutex; /* guards the rest */
     struct http_handle *made;
     struct http_handle *idle;
@@ -78,7 +78,7 @@ struct http_client *http_client_new(const struct http_client_options *options, c
 /* Takes ownership of the material. */
 static struct http_handle *make_handle(struct http_client *client, struct tls_material *material)
 {
-    struct http_handle *handle = http_handle_new(&client->options, material, &client->aborted);
+    struct http_handle *handle = http_handle_new(&client->options, material, &client->life);
     if (!handle)
         return NULL;
     pthread_mutex_lock(&client->mutex);
@@ -316,7 +316,7 @@ bool http_client_get(struct http_client *client, const char *url, const struct h
 
 void http_client_abort(struct http_client *client)
 {
-    atomic_store(&client->aborted, true);
+    atomic_store(&client->life.aborted, true);
     pthread_mutex_lock(&client->mutex);
     for (struct http_handle *handle = client->made; handle; handle = handle->next_made)
         curl_multi_wakeup(handle->multi);

@@ -181,7 +181,7 @@ void http_handle_free(struct http_handle *handle)
 }
 
 struct http_handle *http_handle_new(const struct http_client_options *options,
-                                    struct tls_material *material, const _Atomic bool *aborted)
+                                    struct tls_material *material, struct http_life *life)
 {
     struct http_handle *handle = calloc(1, sizeof *handle);
     if (!handle) {
@@ -190,7 +190,7 @@ struct http_handle *http_handle_new(const struct http_client_options *options,
     }
     handle->options = options;
     handle->material = material;
-    handle->aborted = aborted;
+    handle->life = life;
     handle->easy = curl_easy_init();
     handle->multi = curl_multi_init();
     if (!handle->easy || !handle->multi) {
@@ -345,7 +345,7 @@ CURLcode http_handle_run(struct http_handle *handle)
     int running = 1;
     tls_mark_next(&handle->mark);
     CURLMcode code = curl_multi_add_handle(handle->multi, handle->easy);
-    while (code == CURLM_OK && !atomic_load(handle->aborted)) {
+    while (code == CURLM_OK && !atomic_load(&handle->life->aborted)) {
         code = curl_multi_perform(handle->multi, &running);
         if (code != CURLM_OK || !running)
             break;
@@ -434,7 +434,9 @@ bool http_handle_call(struct http_handle *handle, const struct http_call *call,
      * body. */
     bool answered =
         reply->status && (code == CURLE_OK || reply->status >= 400 || reply->grpc_status > 0);
-    if (!answered)
+    if (answered)
+        atomic_store_explicit(&handle->life->answered, true, memory_order_relaxed);
+    else
         http_problem_explain(handle, call->url, code);
     handle->reply = NULL;
     return answered;

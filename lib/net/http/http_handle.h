@@ -14,12 +14,18 @@
 #include <curl/curl.h>
 #include <stdatomic.h>
 
+/* Of a client: what its handles have in common. */
+struct http_life {
+    _Atomic bool aborted;
+    _Atomic bool answered; /* a response was received */
+};
+
 struct http_handle {
     struct http_handle *next_idle;
     struct http_handle *next_made;
     const struct http_client_options *options;
     struct tls_material *material;
-    const _Atomic bool *aborted; /* the client's */
+    struct http_life *life;
     CURL *easy;
     CURLM *multi;
     struct curl_slist *detour; /* to the URL's host, if libcurl is given another name */
@@ -52,7 +58,7 @@ struct http_call {
 
 /* http_handle.c. Takes ownership of material, also on failure (NULL: no memory). */
 struct http_handle *http_handle_new(const struct http_client_options *options,
-                                    struct tls_material *material, const _Atomic bool *aborted);
+                                    struct tls_material *material, struct http_life *life);
 void http_handle_free(struct http_handle *handle);
 /* Makes a call. True: a response was received; else reply->error is the reason. */
 bool http_handle_call(struct http_handle *handle, const struct http_call *call,

@@ -54,7 +54,7 @@ static int socket_of(const struct http_handle *handle)
 static CURLcode wait_for_peer(struct http_handle *handle, short events)
 {
     int ms = patience(handle);
-    if (atomic_load(handle->aborted))
+    if (atomic_load(&handle->life->aborted))
         return CURLE_ABORTED_BY_CALLBACK;
     if (ms == 0)
         return CURLE_OPERATION_TIMEDOUT;
@@ -210,7 +210,7 @@ static CURLcode result_of(struct http_handle *handle)
 
 static CURLcode talk(struct http_handle *handle)
 {
-    while (!atomic_load(handle->aborted)) {
+    while (!atomic_load(&handle->life->aborted)) {
         CURLcode sent = send_all(handle);
         /* Also after a failure to send: the peer's final response may be readable. */
         CURLcode received = receive_all(handle);

@@ -132,8 +132,10 @@ void http_problem_explain(const struct http_handle *handle, const char *url, CUR
         break;
     case CURLE_GOT_NOTHING:
         snprintf(text, size, "%.80s closed the connection without an answer%s", peer,
-                 is_plain(url) ? "; if the port requires TLS, the endpoint must begin with https://"
-                               : "");
+                 is_plain(url) &&
+                         !atomic_load_explicit(&handle->life->answered, memory_order_relaxed)
+                     ? "; if the port requires TLS, the endpoint must begin with https://"
+                     : "");
         break;
     case CURLE_HTTP2:
         snprintf(text, size, "%.80s does not speak HTTP/2", peer);

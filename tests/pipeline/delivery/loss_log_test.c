@@ -141,7 +141,8 @@ START_TEST(a_partial_success_is_a_failure_that_reached_the_backend)
     loss_log_success(&losses);
     ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
     ck_assert_ptr_nonnull(
-        strstr(lines(), "tempo: delivering again, after 7 spans dropped since 00:00:00Z\n"));
+        strstr(lines(),
+               "tempo: delivering again since 00:00:10Z, after 7 spans dropped since 00:00:00Z\n"));
     end();
 }
 END_TEST
@@ -168,7 +169,8 @@ START_TEST(a_successor_knows_since_when)
     loss_log_success(&next);
     fake_clock_advance(&fake, 5 * NS_PER_S);
     ticker_step(ticker);
-    ck_assert_ptr_nonnull(strstr(lines(), "tempo: delivering again\n"));
+    ck_assert_ptr_nonnull(strstr(
+        lines(), "tempo: delivering again since 00:00:02Z, after failures since 00:00:01Z\n"));
     ck_assert_uint_eq(line_count(), 2);
     loss_log_release(&next);
     end();
@@ -207,7 +209,8 @@ START_TEST(a_silent_backend_is_told_once_a_minute_and_its_return_once)
     loss_log_success(&losses);
     loss_log_success(&losses);
     ck_assert_uint_eq(line_count(), 3);
-    ck_assert_ptr_nonnull(strstr(lines(), "tempo: delivering again\n"));
+    ck_assert_ptr_nonnull(strstr(
+        lines(), "tempo: delivering again since 00:01:00Z, after failures since 00:00:00Z\n"));
     end();
 }
 END_TEST
@@ -291,8 +294,9 @@ START_TEST(a_backend_that_rejects_some_requests_fails_until_it_rejects_none)
     ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
     ck_assert_ptr_nonnull(
         strstr(lines(), "dropped: not authenticated: HTTP 401; from 00:00:10Z to 00:00:19Z\n"));
-    ck_assert_ptr_nonnull(
-        strstr(lines(), "tempo: delivering again, after 200 spans dropped since 00:00:00Z\n"));
+    ck_assert_ptr_nonnull(strstr(
+        lines(),
+        "tempo: delivering again since 00:00:20Z, after 200 spans dropped since 00:00:00Z\n"));
     end();
 }
 END_TEST
@@ -308,9 +312,12 @@ START_TEST(an_incident_that_follows_within_a_minute_counts_anew_and_lasts_for_a_
     loss_log_success(&losses);
     uint64_t start = clock_wall(&fake.clock);
     lose_for(CAUSE_AUTH, "HTTP 401", 20);
+    fake_clock_advance(&fake, 2 * NS_PER_S);
     loss_log_success(&losses);
-    fake_clock_advance(&fake, 59 * NS_PER_S);
+    ck_assert_uint_eq(loss_log_state(&losses).recovered, 0); /* the next may fail */
+    fake_clock_advance(&fake, 57 * NS_PER_S);
     ck_assert_uint_eq(loss_log_state(&losses).failing_since, start);
+    ck_assert_uint_eq(loss_log_state(&losses).recovered, start + 2 * NS_PER_S);
     ck_assert_str_eq(loss_log_state(&losses).error,
                      "20 spans lost, 1 of 2 requests failed: not authenticated: HTTP 401");
     fake_clock_advance(&fake, NS_PER_S);
@@ -387,9 +394,11 @@ START_TEST(what_waits_after_a_success_is_not_called_dropped)
     fake_clock_advance(&fake, 60 * NS_PER_S);
     ticker_step(ticker);
     ck_assert_ptr_nonnull(
-        strstr(lines(), "tempo: delivering again, after 4 spans dropped since 00:00:00Z\n"));
+        strstr(lines(),
+               "tempo: delivering again since 00:00:00Z, after 4 spans dropped since 00:00:00Z\n"));
     ck_assert_ptr_nonnull(
-        strstr(lines(), "tempo: delivering again, after 4 spans dropped since 00:00:06Z\n"));
+        strstr(lines(),
+               "tempo: delivering again since 00:00:18Z, after 4 spans dropped since 00:00:06Z\n"));
     end();
 }
 END_TEST

@@ -351,25 +351,29 @@ static struct queue_element *element_since(unsigned number, uint64_t since)
 START_TEST(the_oldest_is_found_wherever_it_is)
 {
     struct queue queue = {.size = 4, .consumers = 2};
-    ck_assert_uint_eq(queue_oldest(&queue), TIME_NEVER);
+    uint64_t due;
+    ck_assert_uint_eq(queue_oldest(&queue, &due), TIME_NEVER);
     for (unsigned i = 1; i <= 4; i++)
         queue_put(&queue, element_since(i, i * 10));
-    ck_assert_uint_eq(queue_oldest(&queue), 10);
+    ck_assert_uint_eq(queue_oldest(&queue, &due), 10);
     struct queue_element *first = queue_take(&queue), *second = queue_take(&queue);
-    ck_assert_uint_eq(queue_oldest(&queue), 10);
+    ck_assert_uint_eq(queue_oldest(&queue, &due), 10);
+    ck_assert_uint_eq(due, 0);
     queue_park(&queue, first, 100);
-    ck_assert_uint_eq(queue_oldest(&queue), 10);
+    ck_assert_uint_eq(queue_oldest(&queue, &due), 10);
+    ck_assert_uint_eq(due, 100);
     queue_wake(&queue, 100);
-    ck_assert_uint_eq(queue_oldest(&queue), 10);
+    ck_assert_uint_eq(queue_oldest(&queue, &due), 10);
+    ck_assert_uint_eq(due, 0);
     first = queue_take(&queue);
     queue_finish(&queue, first);
     queue_element_free(first);
-    ck_assert_uint_eq(queue_oldest(&queue), 20);
+    ck_assert_uint_eq(queue_oldest(&queue, &due), 20);
     queue_finish(&queue, second);
     queue_element_free(second);
-    ck_assert_uint_eq(queue_oldest(&queue), 30);
+    ck_assert_uint_eq(queue_oldest(&queue, &due), 30);
     free_list(queue_clear(&queue));
-    ck_assert_uint_eq(queue_oldest(&queue), TIME_NEVER);
+    ck_assert_uint_eq(queue_oldest(&queue, &due), TIME_NEVER);
 }
 END_TEST
 

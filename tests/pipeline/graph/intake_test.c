@@ -1,5 +1,6 @@
 #include "pipeline/intake.h"
 
+#include "pipeline/graph/intake_run.h"
 #include "tests/support/given_runtime.h"
 #include "tests/support/scripted.h"
 #include "tests/support/some_batch.h"
@@ -66,6 +67,27 @@ START_TEST(a_full_queue_refuses_and_counts_what_is_under_way)
     sink_wait_delivered(sink_at(0), 2);
     ck_assert_uint_eq(given_stop(&given), 0);
     ck_assert_uint_eq(sink_at(0)->delivered, 2);
+}
+END_TEST
+
+/* A journal offers it again and again: it is not lost, and no client was refused. */
+START_TEST(what_was_accepted_before_is_not_counted_when_the_queue_is_full)
+{
+    const enum gate_mode mode = GATE_OPEN;
+    given_start(&given, BASE "exporters: {sink: {sending_queue: {queue_size: 1}}}\n" TRACES);
+    struct intake *intake = source_env("source")->intakes[SIGNAL_TRACES];
+    sink_gate(sink_at(0), true);
+    ck_assert_int_eq(offer(1).verdict, VERDICT_OK);
+    struct batch *batch = some_spans(0, 1, &given.runtime->budget);
+    ck_assert(gate_enter(intake->gate, &mode));
+    ck_assert_int_eq(intake_reserve(intake, batch).cause, CAUSE_FULL);
+    gate_leave(intake->gate);
+    ck_assert_uint_eq(meter_get(given_meter(&given, "sink"), METER_UNQUEUED, SIGNAL_TRACES), 0);
+    ck_assert_int_eq(offer(1).cause, CAUSE_FULL);
+    ck_assert_uint_eq(meter_get(given_meter(&given, "sink"), METER_UNQUEUED, SIGNAL_TRACES), 1);
+    batch_unref(batch);
+    sink_gate(sink_at(0), false);
+    ck_assert_uint_eq(given_stop(&given), 0);
 }
 END_TEST
 
@@ -392,6 +414,7 @@ int main(void)
     const TTest *const tests[] = {
         what_is_accepted_is_answered_at_once_and_delivered,
         a_full_queue_refuses_and_counts_what_is_under_way,
+        what_was_accepted_before_is_not_counted_when_the_queue_is_full,
         one_full_branch_and_no_branch_takes_it,
         what_a_full_branch_refuses_leaves_its_places_and_memory_in_the_others,
         two_ways_to_one_exporter_need_two_places,

@@ -220,7 +220,7 @@ START_TEST(spans_that_still_wait_at_the_end_are_told)
     ck_assert(rig_waits(&rig, 1));
     captured_begin();
     rig_close(&rig);
-    ck_assert_uint_eq(captured_with("2 spans that waited for samples were forwarded undecided"), 1);
+    ck_assert_uint_eq(captured_with("2 spans that waited for samples were handed on undecided"), 1);
 }
 END_TEST
 

@@ -783,6 +783,26 @@ START_TEST(a_server_that_hangs_up_without_an_answer_is_an_error)
 }
 END_TEST
 
+/* A server that has answered before does not require TLS. */
+START_TEST(tls_is_advised_only_where_no_request_was_answered)
+{
+    const char *answers[] = {"", OK_EMPTY, "", NULL};
+    struct script_server script = {.answers = answers, .hang_up = true};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    script_server_start(&script);
+    for (int i = 0; i < 3; i++) {
+        struct http_reply reply;
+        ck_assert_int_eq(post(client, script.bound, VIEW("body"), &reply), i == 1);
+        ck_assert_int_eq(strstr(reply.error, "https://") != NULL, i == 0);
+        ck_assert(i == 1 || strstr(reply.error, "closed the connection without an answer"));
+        http_reply_release(&reply);
+    }
+    http_client_free(client);
+    script_server_stop(&script);
+}
+END_TEST
+
 START_TEST(a_success_that_is_cut_off_is_an_error)
 {
     const char *answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", NULL};
@@ -1001,6 +1021,7 @@ static void add_failures(TCase *tcase)
 {
     tcase_add_test(tcase, a_refused_connection_names_the_peer_and_the_reason);
     tcase_add_test(tcase, a_server_that_hangs_up_without_an_answer_is_an_error);
+    tcase_add_test(tcase, tls_is_advised_only_where_no_request_was_answered);
     tcase_add_test(tcase, a_server_that_does_not_speak_http_is_no_fault_of_the_request);
     tcase_add_test(tcase, a_success_that_is_cut_off_is_an_error);
     tcase_add_test(tcase, a_refusal_that_is_cut_off_stands);
