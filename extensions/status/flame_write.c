@@ -85,9 +85,15 @@ static bool put_frame(struct view name, struct bytes *out)
     size_t from = out->size;
     if (!utf8_repair(name, out))
         return false;
-    for (size_t i = from; i < out->size; i++)
-        if (out->data[i] == ';' || out->data[i] < 0x20)
-            out->data[i] = out->data[i] == ';' ? ':' : ' ';
+    for (size_t i = from; i < out->size; i++) {
+        uint8_t *at = out->data + i;
+        if (*at == ';')
+            *at = ':';
+        else if (*at < 0x20 || *at == 0x7f)
+            *at = ' ';
+        else if (*at == 0xc2 && at[1] < 0xa0) /* U+0080 to U+009F, which terminals obey, too */
+            at[0] = at[1] = ' ';
+    }
     return true;
 }
 
