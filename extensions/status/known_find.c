@@ -106,7 +106,8 @@ int64_t known_out_of_reach(const struct known *known, const struct known_span *s
 {
     int64_t nearest = 0;
     const uint32_t serials[] = {span->first_window, span->last_window};
-    for (size_t i = 0; end && i < 2; i++) {
+    size_t count = serials[0] == serials[1] ? 1 : 2;
+    for (size_t i = 0; end && i < count; i++) {
         const struct known_window *window = known_window(known, serials[i]);
         if (!window)
             return 0;

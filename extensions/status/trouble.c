@@ -56,14 +56,19 @@ static void trouble_note_late(struct known_service *service, const struct known_
     service->late_window = window->end - window->start;
 }
 
+/* Whether the span, whose start is not known, went on for long after its samples. */
+static bool trouble_went_on(const struct known_span *span, const struct known_window *window,
+                            int64_t gap, uint64_t ended)
+{
+    return window && gap < 0 && window->arrived < ended && ended <= span->decided;
+}
+
 int64_t trouble_gap(const struct known *known, const struct known_span *span)
 {
     const struct known_window *window = trouble_window(known, span);
     uint64_t ended = reason_ended(span);
     int64_t gap = known_out_of_reach(known, span, 0, ended);
-    /* The span, whose start is not known, went on for long after its samples. */
-    bool began = window && gap < 0 && window->arrived < ended && ended <= span->decided;
-    return began ? 0 : gap;
+    return trouble_went_on(span, window, gap, ended) ? 0 : gap;
 }
 
 /* Times are cut to milliseconds on the way. */
@@ -80,8 +85,8 @@ void trouble_sampled(const struct known *known, const struct known_span *span)
     uint64_t ended = reason_ended(span);
     if (!span->decided || !window || span->first_window != span->last_window || !ended)
         return;
-    int64_t gap = trouble_gap(known, span);
-    if (!gap && known_out_of_reach(known, span, 0, ended))
+    int64_t gap = known_out_of_reach(known, span, 0, ended);
+    if (trouble_went_on(span, window, gap, ended))
         return; /* nothing is known */
     service->apart_run = gap ? service->apart_run + 1 : 0;
     if (gap) {
