@@ -1,5 +1,6 @@
 #include "lib/regex/regex.h"
 
+#include "lib/base/clock.h"
 #include "lib/base/utf8.h"
 #include "lib/late/library.h"
 
@@ -49,7 +50,9 @@ static struct late_library library = {PCRE2_FILE, functions, 0};
 
 struct regex {
     pcre2_code_8 *code;
-    pcre2_match_context_8 *context;
+    pcre2_match_context_8 *context, *brief; /* brief: with REGEX_STEPS_BRIEF */
+    _Atomic uint64_t limited; /* LIMITED_EACH for each time that REGEX_STEPS_MAX was reached, since
+                               * a monotonic time; 0: never */
     _Atomic(pcre2_match_data_8 *) spare; /* of a match that is over; NULL: none */
     uint32_t groups;                     /* with the whole match */
     int needed; /* a byte of every match, in either case if it is a letter; -1: none is known */
@@ -228,15 +231,22 @@ static bool take_names(struct regex *regex)
     return true;
 }
 
+static pcre2_match_context_8 *limits_new(uint32_t steps)
+{
+    pcre2_match_context_8 *context = pcre2.context_create(NULL);
+    if (!context)
+        return NULL;
+    pcre2.match_limit(context, steps);
+    pcre2.depth_limit(context, steps);
+    pcre2.heap_limit(context, REGEX_HEAP_KIB_MAX);
+    return context;
+}
+
 static bool set_limits(struct regex *regex)
 {
-    regex->context = pcre2.context_create(NULL);
-    if (!regex->context)
-        return false;
-    pcre2.match_limit(regex->context, REGEX_STEPS_MAX);
-    pcre2.depth_limit(regex->context, REGEX_STEPS_MAX);
-    pcre2.heap_limit(regex->context, REGEX_HEAP_KIB_MAX);
-    return true;
+    regex->context = limits_new(REGEX_STEPS_MAX);
+    regex->brief = limits_new(REGEX_STEPS_BRIEF);
+    return regex->context && regex->brief;
 }
 
 static bool compile(struct regex *regex, const char *pattern, char *error, size_t error_size)
@@ -303,6 +313,8 @@ void regex_free(struct regex *regex)
         pcre2.data_free(spare);
     if (regex->context)
         pcre2.context_free(regex->context);
+    if (regex->brief)
+        pcre2.context_free(regex->brief);
     if (regex->code)
         pcre2.code_free(regex->code);
     for (size_t i = 0; i < REGEX_GROUPS_MAX; i++)
@@ -390,6 +402,24 @@ static void fill_match(const struct regex *regex, pcre2_match_data_8 *data, int 
     }
 }
 
+/* ---- how long it may take ---- */
+
+#define LIMITED_EACH (NS_PER_S / 4)
+
+static bool is_limited(const struct regex *regex)
+{
+    uint64_t limited = atomic_load_explicit(&regex->limited, memory_order_relaxed);
+    return limited && limited > clock_mono(&clock_system) + NS_PER_S;
+}
+
+static void note_limited(struct regex *regex)
+{
+    uint64_t now = clock_mono(&clock_system);
+    uint64_t limited = atomic_load_explicit(&regex->limited, memory_order_relaxed);
+    atomic_store_explicit(&regex->limited, (limited > now ? limited : now) + LIMITED_EACH,
+                          memory_order_relaxed);
+}
+
 /* The first match that begins at byte `from` of a valid text or behind; match may be NULL. */
 static enum regex_result find_valid(const struct regex *regex, struct view text, size_t from,
                                     struct regex_match *match)
@@ -402,8 +432,11 @@ static enum regex_result find_valid(const struct regex *regex, struct view text,
         data = pcre2.data_create(regex->groups, NULL);
     if (!data)
         return REGEX_LIMIT;
+    bool brief = is_limited(regex);
     int found = pcre2.match(regex->code, text.data, text.size, from, PCRE2_NO_UTF_CHECK, data,
-                            regex->context);
+                            brief ? regex->brief : regex->context);
+    if (found == PCRE2_ERROR_MATCHLIMIT && !brief)
+        note_limited(own);
     if (found > 0 && match)
         fill_match(regex, data, found, text, match);
     data = atomic_exchange(&own->spare, data);

@@ -1,8 +1,10 @@
 /*
  * Regular expressions as RE2 reads them, matched by PCRE2, which is loaded when the first one is
  * compiled. What RE2 does not have (references back, looking around, atomic groups) is refused. A
- * match takes a bounded number of steps and bytes, so that no pattern and no text hangs. In a text
- * that is not UTF-8 each invalid byte matches as U+FFFD, as in Go.
+ * match takes a bounded number of steps and bytes, so that no pattern and no text hangs; a pattern
+ * whose matches reach REGEX_STEPS_MAX more than about four times a second has REGEX_STEPS_BRIEF in
+ * the meantime, so that many texts do not hang either. In a text that is not UTF-8 each invalid
+ * byte matches as U+FFFD, as in Go.
  */
 #ifndef LIB_REGEX_REGEX_H
 #define LIB_REGEX_REGEX_H
@@ -13,6 +15,7 @@ enum {
     REGEX_GROUPS_MAX = 64,       /* with the whole match */
     REGEX_PATTERN_MAX = 8192,    /* bytes */
     REGEX_STEPS_MAX = 1000000,   /* of one match, about 10 ms */
+    REGEX_STEPS_BRIEF = 10000,   /* the same while matches keep reaching it */
     REGEX_HEAP_KIB_MAX = 1024,   /* of one match */
     REGEX_REPAIRED_MAX = 4 << 20 /* bytes of a text with U+FFFD for each invalid byte */
 };

@@ -140,6 +140,22 @@ START_TEST(no_pattern_hangs)
 }
 END_TEST
 
+/* So that a request with many such texts does not hang. */
+START_TEST(a_pattern_that_keeps_reaching_the_limit_gets_fewer_steps)
+{
+    struct regex *regex = compiled("^(a+)+$");
+    struct view few = VIEW("aaaaaaaaaaaaaaaaa!"), many = VIEW("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!");
+    ck_assert_int_eq(regex_test(regex, few), REGEX_NO);
+    for (unsigned i = 0; i < 1000 && regex_test(regex, few) == REGEX_NO; i++)
+        ck_assert_int_eq(regex_test(regex, many), REGEX_LIMIT);
+    ck_assert_int_eq(regex_test(regex, few), REGEX_LIMIT);
+    ck_assert_int_eq(regex_test(regex, VIEW("aaaa!")), REGEX_NO);
+    ck_assert_int_eq(regex_test(regex, VIEW("aaaa")), REGEX_YES);
+    regex_free(regex);
+}
+END_TEST
+
 SUITE_MAIN("regex", patterns_match_as_in_re2, what_re2_does_not_have_is_refused,
            groups_have_names_and_places, replacements_are_go_s,
-           an_invalid_byte_matches_as_the_replacement_character, no_pattern_hangs)
+           an_invalid_byte_matches_as_the_replacement_character, no_pattern_hangs,
+           a_pattern_that_keeps_reaching_the_limit_gets_fewer_steps)
