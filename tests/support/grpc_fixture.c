@@ -4,6 +4,7 @@
 #include "lib/net/grpc/grpc_call.h"
 #include "tests/support/suite.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,6 +48,10 @@ static void handle(void *ctx, struct grpc_call *call)
         hold(call);
         return;
     }
+    const char *busy = grpc_call_metadata(call, "x-busy");
+    uint64_t until = busy ? clock_mono(&clock_system) + (uint64_t)atoi(busy) * NS_PER_MS : 0;
+    while (clock_mono(&clock_system) < until)
+        sched_yield();
     const char *fail = grpc_call_metadata(call, "x-fail");
     if (fail) {
         grpc_respond(call, (enum grpc_code)atoi(fail), "50% \xc3\xa4", 2 * NS_PER_S,

@@ -10,7 +10,8 @@
 #define GRPC_FIXTURE_PATH "/test.Service/Export"
 
 /* The handler echoes the message, or the size of one above 2000 bytes. A call with the header
- * x-fail gets that code and "wait 2 s"; one with x-hold is kept until the test answers it. */
+ * x-fail gets that code and "wait 2 s"; one with x-hold is kept until the test answers it;
+ * one with x-busy occupies its thread for so many milliseconds. */
 struct grpc_fixture {
     struct budget budget; /* of 256 MiB, unless the test changes it before the server starts */
     struct grpc_server *server;

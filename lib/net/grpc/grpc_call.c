@@ -43,6 +43,16 @@ void grpc_calls_check_deadlines(struct grpc_connection *connection)
     }
 }
 
+void grpc_calls_postpone(struct grpc_connection *connection, uint64_t ns)
+{
+    struct grpc_call *call;
+    TAILQ_FOREACH(call, &connection->calls, of_connection)
+    {
+        call->begun += ns;
+        call->received_at += ns;
+    }
+}
+
 /* ---- the header ---- */
 
 struct grpc_call *grpc_call_new(struct grpc_connection *connection, int32_t stream)

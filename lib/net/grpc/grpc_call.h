@@ -67,6 +67,8 @@ void grpc_call_data(struct grpc_call *call, struct view data);
 void grpc_call_end(struct grpc_call *call); /* the client has ended its side of the stream */
 /* Refuses the calls of a connection that arrive too slowly or have stalled. */
 void grpc_calls_check_deadlines(struct grpc_connection *connection);
+/* Moves their time limits: the loop read nothing for so long. */
+void grpc_calls_postpone(struct grpc_connection *connection, uint64_t ns);
 void grpc_call_detach(struct grpc_call *call); /* its stream is closed */
 void grpc_call_free(struct grpc_call *call);   /* any thread */
 

@@ -138,6 +138,13 @@ static bool too_soon(const struct grpc_connection *connection)
            connection->loop->now < connection->keepalive.asked + least;
 }
 
+void grpc_keepalive_postpone(struct grpc_connection *connection, uint64_t ns)
+{
+    struct grpc_keepalive *keepalive = &connection->keepalive;
+    if (keepalive->pinged && keepalive->received_at <= keepalive->pinged)
+        keepalive->pinged += ns;
+}
+
 void grpc_keepalive_pinged(struct grpc_connection *connection)
 {
     static const char why[] = "too_many_pings"; /* tells clients to ping less often */

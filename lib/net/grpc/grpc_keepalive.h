@@ -51,4 +51,7 @@ void grpc_keepalive_pinged(struct grpc_connection *connection);
 void grpc_keepalive_answered(struct grpc_connection *connection);
 void grpc_keepalive_expire(struct grpc_connection *connection);
 
+/* The loop read nothing for so long, also no reply to a ping. */
+void grpc_keepalive_postpone(struct grpc_connection *connection, uint64_t ns);
+
 #endif

@@ -21,6 +21,7 @@ enum { EVENTS_AT_ONCE = 64, ACCEPTS_AT_ONCE = 64, LAST_ACCEPTS = 64 };
 #define ACCEPT_PAUSE_NS    (100 * NS_PER_MS) /* when the process is out of file descriptors */
 #define MESSAGE_TIMEOUT_NS (10 * NS_PER_S)
 #define MESSAGE_RATE       1024
+#define BUSY_LONG          (100 * NS_PER_MS)
 
 /* ---- loops ---- */
 
@@ -264,6 +265,22 @@ static int patience_ms(const struct grpc_loop *loop)
     return ms < 3600000 ? (int)ms : 3600000;
 }
 
+/* What arrived while a call took long is not late: nobody read it. */
+static void postpone(struct grpc_loop *loop)
+{
+    struct grpc_connection *each;
+    uint64_t took = clock_mono(&clock_system) - loop->now;
+    if (took < BUSY_LONG)
+        return;
+    TAILQ_FOREACH(each, &loop->connections, of_loop)
+    {
+        grpc_calls_postpone(each, took);
+        grpc_keepalive_postpone(each, took);
+        if (each->deadline != TIME_NEVER)
+            each->deadline += took;
+    }
+}
+
 static void turn(struct grpc_loop *loop)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
@@ -278,6 +295,7 @@ static void turn(struct grpc_loop *loop)
     expire(loop);
     flush_dirty(loop);
     grpc_loop_reap(loop);
+    postpone(loop);
 }
 
 static void *run_loop(void *arg)

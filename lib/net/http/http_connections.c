@@ -38,6 +38,8 @@ struct http_connection {
     /* Under the table's mutex. */
     uint64_t seen_mark, seen_received; /* at the last check */
     uint64_t changed_ns;               /* when one of them was last seen to change */
+    uint64_t looked_ns;                /* when that was */
+    uint64_t unread_ns;                /* how long its bytes waited for a busy thread since then */
     bool registered;                   /* with epoll, for the first byte of a request */
     bool watched;                      /* that byte has not arrived yet */
     uint64_t watch_mark;               /* mark at the start of the watch */
@@ -242,7 +244,7 @@ static uint64_t idle_deadline(struct http_connections *all, struct http_connecti
 {
     uint64_t since = mark >> PHASE_BITS;
     if (!connection->watched && connection->watch_mark == mark)
-        return later(connection->woken_ns, all->options.header_timeout_ns);
+        return later(connection->woken_ns + connection->unread_ns, all->options.header_timeout_ns);
     if (!connection->watched && later(since, look_after(all)) <= now)
         http_connections_watch(all, connection, mark);
     return later(since, all->options.idle_timeout_ns);
@@ -254,7 +256,7 @@ static uint64_t body_deadline(const struct http_connections *all,
 {
     uint64_t timeout = all->options.body_timeout_ns, rate = all->options.body_rate;
     uint64_t earned = rate ? connection->seen_received / rate * NS_PER_S : TIME_NEVER;
-    uint64_t slow = earned > timeout ? later(since, earned) : later(since, timeout);
+    uint64_t slow = later(since + connection->unread_ns, earned > timeout ? earned : timeout);
     return http_connections_least(later(connection->changed_ns, timeout), rate ? slow : TIME_NEVER);
 }
 
@@ -266,7 +268,7 @@ static uint64_t deadline(struct http_connections *all, struct http_connection *c
     switch (mark_phase(mark)) {
     case HTTP_FRESH:
     case HTTP_HEADER:
-        return later(since, all->options.header_timeout_ns);
+        return later(since + connection->unread_ns, all->options.header_timeout_ns);
     case HTTP_IDLE:
         return idle_deadline(all, connection, mark, now);
     case HTTP_BODY:
@@ -280,33 +282,50 @@ static uint64_t deadline(struct http_connections *all, struct http_connection *c
     return TIME_NEVER;
 }
 
-/* Under the mutex. */
+static bool has_unread(int fd)
+{
+    int unread = 0;
+    return ioctl(fd, FIONREAD, &unread) == 0 && unread > 0;
+}
+
+static bool awaits_bytes(enum http_phase phase)
+{
+    return phase == HTTP_FRESH || phase == HTTP_IDLE || phase == HTTP_HEADER || phase == HTTP_BODY;
+}
+
+/* Under the mutex. Bytes that nobody reads are not late: then it is this process that is busy. */
 static void http_connections_look(struct http_connection *connection, uint64_t mark, uint64_t now)
 {
     uint64_t received = atomic_load_explicit(&connection->received, memory_order_relaxed);
-    if (mark != connection->seen_mark)
-        connection->changed_ns = mark >> PHASE_BITS;
-    else if (received != connection->seen_received)
+    if (mark != connection->seen_mark) {
+        connection->changed_ns = connection->looked_ns = mark >> PHASE_BITS;
+        connection->unread_ns = 0;
+    } else if (received != connection->seen_received) {
         connection->changed_ns = now;
+    }
+    uint64_t looked = connection->looked_ns, changed = connection->changed_ns;
+    if (changed < now && !connection->watched && awaits_bytes(mark_phase(mark)) &&
+        has_unread(connection->fd)) {
+        connection->unread_ns += now - (looked > changed ? looked : changed);
+        connection->changed_ns = now;
+    }
     connection->seen_mark = mark;
     connection->seen_received = received;
+    connection->looked_ns = now;
 }
 
 /* Whether the peer has closed or reset the connection and everything it sent was read. */
 static bool is_left(int fd)
 {
     struct pollfd end = {.fd = fd, .events = POLLRDHUP};
-    int unread = 0;
-    return poll(&end, 1, 0) == 1 && ioctl(fd, FIONREAD, &unread) == 0 && unread == 0;
+    return poll(&end, 1, 0) == 1 && !has_unread(fd);
 }
 
 /* Under the mutex. Whether the client has left before the end of its request. */
 static bool is_dead(const struct http_connection *connection, uint64_t mark, uint64_t now)
 {
-    enum http_phase phase = mark_phase(mark);
-    if (phase != HTTP_FRESH && phase != HTTP_IDLE && phase != HTTP_HEADER && phase != HTTP_BODY)
-        return false;
-    return !connection->watched && now >= connection->changed_ns + QUIET && is_left(connection->fd);
+    return awaits_bytes(mark_phase(mark)) && !connection->watched &&
+           now >= connection->changed_ns + QUIET && is_left(connection->fd);
 }
 
 /* Under the mutex. Shuts down an overdue connection; returns when to check again. */

@@ -321,6 +321,39 @@ START_TEST(a_call_below_the_least_rate_is_refused)
 }
 END_TEST
 
+static void await_pong(struct h2_peer *peer)
+{
+    struct h2_frame frame;
+    h2_peer_frame(peer, NGHTTP2_PING, 0, 0, VIEW("12345678"));
+    do
+        ck_assert(h2_peer_next(peer, &frame) && frame.type != NGHTTP2_HEADERS);
+    while (frame.type != NGHTTP2_PING);
+}
+
+START_TEST(a_call_is_not_late_while_another_one_occupies_the_thread)
+{
+    struct h2_peer peer;
+    struct h2_answer answer;
+    struct grpc_server_options options = grpc_fixture_options();
+    options.message_timeout_ns = NS_PER_S;
+    grpc_fixture_open(&options);
+    h2_peer_open(&peer, grpc_fixture.address);
+    h2_peer_call(&peer, 1, GRPC_FIXTURE_PATH, NULL, NULL);
+    h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, VIEW("\0\0\0\0\5h"));
+    await_pong(&peer);
+    h2_peer_call(&peer, 3, GRPC_FIXTURE_PATH, "x-busy", "1100");
+    h2_peer_message(&peer, 3, false, VIEW("takes long"));
+    h2_peer_frame(&peer, NGHTTP2_DATA, 0, 1, VIEW("al"));
+    h2_peer_answer(&peer, 3, &answer);
+    ck_assert_int_eq(answer.grpc_status, GRPC_OK);
+    await_pong(&peer);
+    h2_peer_frame(&peer, NGHTTP2_DATA, NGHTTP2_FLAG_END_STREAM, 1, VIEW("lo"));
+    h2_peer_answer(&peer, 1, &answer);
+    ck_assert_int_eq(answer.grpc_status, GRPC_OK);
+    h2_peer_close(&peer);
+}
+END_TEST
+
 START_TEST(a_connection_without_calls_does_not_stall)
 {
     struct h2_peer peer, clock;
@@ -486,6 +519,7 @@ static TCase *clients(void)
     tcase_add_test(tcase, a_call_that_its_client_gave_up_does_not_keep_the_connection);
     tcase_add_test(tcase, a_call_without_a_byte_for_too_long_is_refused_and_others_go_on);
     tcase_add_test(tcase, a_call_below_the_least_rate_is_refused);
+    tcase_add_test(tcase, a_call_is_not_late_while_another_one_occupies_the_thread);
     tcase_add_test(tcase, a_connection_without_calls_does_not_stall);
     tcase_add_test(tcase, connections_are_charged);
     tcase_add_test(tcase, a_connection_without_calls_gets_goaway_after_the_idle_timeout);

@@ -392,19 +392,37 @@ static void end(struct http_connections *all, struct http_connection *connection
     close(fd);
 }
 
-START_TEST(a_silent_client_is_closed_although_it_was_added_late)
+/* A table alone, whose sockets the test reads; its time limits are 50 ms. */
+static struct http_connections *started_table(int hand[2])
 {
     char error[256];
-    int hand[2];
     struct endpoint endpoint;
     ck_assert_int_eq(pipe(hand), 0);
     ck_assert(endpoint_parse("127.0.0.1:0", false, &endpoint, error, sizeof error));
-    struct http_connections_options options = {
-        .max = 10, .header_timeout_ns = 50 * NS_PER_MS, .admit = hand_over, .ctx = &hand[1]};
+    struct http_connections_options options = {.max = 10,
+                                               .header_timeout_ns = 50 * NS_PER_MS,
+                                               .body_timeout_ns = 50 * NS_PER_MS,
+                                               .body_rate = 1024,
+                                               .admit = hand_over,
+                                               .ctx = &hand[1]};
     options.listener =
         listeners_open(&endpoint, NULL, fixture.bound, sizeof fixture.bound, error, sizeof error);
     struct http_connections *all = http_connections_new(&options);
     ck_assert(all && http_connections_start(all));
+    return all;
+}
+
+static void stop_table(struct http_connections *all)
+{
+    http_connections_stop_accepting(all);
+    http_connections_stop(all);
+    http_connections_free(all);
+}
+
+START_TEST(a_silent_client_is_closed_although_it_was_added_late)
+{
+    int hand[2];
+    struct http_connections *all = started_table(hand);
     int late = connected(), other = connected();
     int late_fd = handed_over(hand[0]), other_fd = handed_over(hand[0]);
     struct http_connection *other_added = http_connections_add(all, other_fd);
@@ -415,9 +433,33 @@ START_TEST(a_silent_client_is_closed_although_it_was_added_late)
     end(all, late_added, late_fd);
     close(late);
     close(other);
-    http_connections_stop_accepting(all);
-    http_connections_stop(all);
-    http_connections_free(all);
+    stop_table(all);
+}
+END_TEST
+
+/* As when the thread that reads runs a long request. */
+START_TEST(a_body_that_waits_for_a_busy_thread_is_not_late)
+{
+    int hand[2];
+    char body[16];
+    struct http_connections *all = started_table(hand);
+    int prompt = connected(), other = connected();
+    int prompt_fd = handed_over(hand[0]), other_fd = handed_over(hand[0]);
+    struct http_connection *prompt_added = http_connections_add(all, prompt_fd);
+    ck_assert(http_connection_mark(prompt_added, HTTP_BODY));
+    ck_assert_int_eq(write(prompt, body, sizeof body), sizeof body);
+    struct http_connection *other_added = http_connections_add(all, other_fd);
+    ck_assert(http_connection_mark(other_added, HTTP_BODY));
+    raw_await_close(other); /* by now the body would be late and slow */
+    ck_assert_int_eq(http_connection_shut(prompt_added), HTTP_SHUT_NOT);
+    ck_assert_int_eq(read(prompt_fd, body, sizeof body), sizeof body);
+    ck_assert(http_connection_receive(prompt_added, sizeof body));
+    raw_await_close(prompt); /* now it is */
+    end(all, other_added, other_fd);
+    end(all, prompt_added, prompt_fd);
+    close(prompt);
+    close(other);
+    stop_table(all);
 }
 END_TEST
 
@@ -442,6 +484,7 @@ int main(void)
     tcase_add_test(tests, a_request_that_waits_for_its_answer_is_not_what_makes_room);
     tcase_add_test(tests, thousands_of_idle_clients_keep_nobody_out);
     tcase_add_test(tests, running_out_of_descriptors_is_survived);
+    tcase_add_test(tests, a_body_that_waits_for_a_busy_thread_is_not_late);
     tcase_add_test(tests, a_silent_client_is_closed_although_it_was_added_late);
     suite_add_tcase(suite, tests);
     return suite_finish(suite);
