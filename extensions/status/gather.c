@@ -29,8 +29,8 @@
 #define IDLE       1 / 25
 #define IDLE_AFTER (2 * NS_PER_S)
 
-/* The spans of requests that are not kept are looked at, for their routes, for LOOK of the elapsed
- * time besides, up to LOOK_MAX after a time without such. */
+/* The spans of requests that are not kept are looked at, for their routes, for SHARE and EVER once
+ * more, but at most for LOOK of the elapsed time; up to LOOK_MAX after a time without such. */
 #define LOOK        1 / 500
 #define LOOK_MAX    (int64_t)(10 * NS_PER_MS)
 #define LOOK_A_SPAN 1000 /* ns, until measured */
@@ -287,6 +287,13 @@ static void earn_idle(struct status *self, uint64_t mono, bool low)
         self->credit = CREDIT_LARGE;
 }
 
+static void earn_look(struct status *self, uint64_t earned, uint64_t most)
+{
+    self->look_credit += (int64_t)(earned < most ? earned : most);
+    if (self->look_credit > LOOK_MAX)
+        self->look_credit = LOOK_MAX;
+}
+
 /* Adds the credit earned since it last did, a second ago or more. */
 static void earn(struct status *self)
 {
@@ -294,9 +301,7 @@ static void earn(struct status *self)
     uint64_t share = (process - self->process_cpu) * SHARE, ever = (mono - self->reckoned) * EVER;
     if (mono - self->reckoned < NS_PER_S)
         return;
-    self->look_credit += (int64_t)((mono - self->reckoned) * LOOK);
-    if (self->look_credit > LOOK_MAX)
-        self->look_credit = LOOK_MAX;
+    earn_look(self, share + ever, (mono - self->reckoned) * LOOK);
     bool low = cost_of(self, self->offered) <= share + ever;
     self->credit += (int64_t)(share + (low ? ever : 0));
     earn_idle(self, mono, low);

@@ -298,8 +298,7 @@ static void known_confirm(struct known *known, struct known_span *span)
         span->first_window = known->window_serial;
     span->last_window = known->window_serial;
     known_hold(known, span);
-    trouble_sampled(known, span);
-    reason_recount(known, span);
+    reason_sampled(known, span);
 }
 
 static void known_service_sampled(struct known_service *service, const struct known_sum *sum)
@@ -397,11 +396,47 @@ static void known_add_sample(struct known *known, uint16_t service,
     known_meter(known, route, sum.cpu_ns);
 }
 
+/* Adds a sample, or adds it up in `missed` where it may not be looked up. */
+static void known_put_sample(struct known *known, uint16_t service,
+                             const struct watch_window *window, const struct watch_sample *sample,
+                             const struct known_stretch *over, struct known_sum *missed)
+{
+    struct known_sum sum = known_sum_of(window, sample);
+    known_service_sampled(known->services[service], &sum);
+    if (known_may(known, sample->id, window->arrived)) {
+        known_add_sample(known, service, window, sample, over);
+        return;
+    }
+    missed->cpu_ns += sum.cpu_ns;
+    missed->wall_ns += sum.wall_ns;
+    missed->samples += sum.samples;
+    missed->wall_samples += sum.wall_samples;
+}
+
+/* Samples that came to an earlier process. */
+static void known_put_recalled(struct known *known, uint16_t service,
+                               const struct watch_window *window, const struct watch_sample *sample,
+                               const struct known_stretch *over)
+{
+    atomic_store_explicit(&known->recalled, true, memory_order_relaxed);
+    known->services[service]->times_cpu |= sample->cpu_ns > 0;
+    if (sample->id && known_may(known, sample->id, window->arrived))
+        known_add_sample(known, service, window, sample, over);
+}
+
+static void known_add_to(struct known *known, size_t route, const struct known_sum *sum,
+                         const struct known_stretch *over)
+{
+    known_route_add(known, route, sum, over);
+    known_meter(known, route, sum->cpu_ns);
+}
+
 void known_sampled(struct known *known, const struct watch_window *window,
                    const struct watch_sample *samples, size_t count)
 {
     size_t at = known_service_of(known, &window->service, window->arrived);
     struct known_stretch over = known_stretch_of(window->start, window->end, window->arrived);
+    struct known_sum missed = {0};
     known_fold(known);
     if ((window->beside && window->content && known->services[at]->repeats) ||
         known_is_copy(known->services[at], window))
@@ -411,27 +446,17 @@ void known_sampled(struct known *known, const struct watch_window *window,
             known_fetch_bucket(known, samples[i + FAR].id);
         if (i + NEAR < count)
             known_fetch_span(known, samples[i + NEAR].id);
-        struct known_sum sum = known_sum_of(window, &samples[i]);
         if (window->recalled) {
-            atomic_store_explicit(&known->recalled, true, memory_order_relaxed);
-            known->services[at]->times_cpu |= sum.cpu_ns > 0;
-            if (samples[i].id && known_may(known, samples[i].id, window->arrived))
-                known_add_sample(known, (uint16_t)at, window, &samples[i], &over);
-            continue;
-        }
-        if (!samples[i].id) {
-            known_route_add(known, known_unclaimed(at), &sum, &over);
-            known_meter(known, known_unclaimed(at), sum.cpu_ns);
-            continue;
-        }
-        known_service_sampled(known->services[at], &sum);
-        if (known_may(known, samples[i].id, window->arrived)) {
-            known_add_sample(known, (uint16_t)at, window, &samples[i], &over);
+            known_put_recalled(known, (uint16_t)at, window, &samples[i], &over);
+        } else if (samples[i].id) {
+            known_put_sample(known, (uint16_t)at, window, &samples[i], &over, &missed);
         } else {
-            known_route_add(known, known_missed(at), &sum, &over);
-            known_meter(known, known_missed(at), sum.cpu_ns);
+            struct known_sum sum = known_sum_of(window, &samples[i]);
+            known_add_to(known, known_unclaimed(at), &sum, &over);
         }
     }
+    if (missed.samples || missed.wall_samples || missed.wall_ns || missed.cpu_ns)
+        known_add_to(known, known_missed(at), &missed, &over);
 }
 
 /* The service of a span as it passed; of several tenants' with that name, the one that is known to

@@ -70,12 +70,14 @@ const struct known_route_step *known_route_step(const struct known_route *route,
 
 static uint64_t known_share(uint64_t value, double share)
 {
-    uint64_t part = share < 1 ? (uint64_t)((double)value * share + 0.5) : value;
+    uint64_t part = value ? (uint64_t)((double)value * share + 0.5) : 0;
     return part < value ? part : value;
 }
 
 static struct known_sum known_sum_share(const struct known_sum *sum, double share)
 {
+    if (share >= 1)
+        return *sum;
     return (struct known_sum){
         .cpu_ns = known_share(sum->cpu_ns, share),
         .wall_ns = known_share(sum->wall_ns, share),

@@ -205,23 +205,8 @@ void reason_take_back(struct known *known, const struct known_span *span)
         step->reasons[span->told] -= step->reasons[span->told] > 0;
 }
 
-/* Notes once a link that opens an empty flame graph, since the clocks of span and profile differ.
- */
-static void check_reach(const struct known *known, struct known_span *span)
-{
-    struct known_service *service = known->services[span->service];
-    int64_t gap = span->told == TOLD_APART ? 0 : trouble_gap(known, span);
-    if (gap) {
-        service->apart++;
-        service->apart_ns = gap;
-        span->told = TOLD_APART;
-    }
-}
-
 void reason_recount(struct known *known, struct known_span *span)
 {
-    if (span->decided && span->action == WATCH_LINKED)
-        check_reach(known, span);
     const struct watch_reason *now = has_reason(span) ? reason_now(known, span) : NULL;
     if (!now || now == known->reasons[span->told])
         return;
@@ -241,6 +226,26 @@ void reason_recount(struct known *known, struct known_span *span)
         service->profiles_under = other_service(known, span);
     else if (known->reasons[from] == &names_differ && !service->reasons[from])
         service->profiles_under = 0;
+}
+
+/* Notes once a link that opens an empty flame graph, since the clocks of span and profile differ.
+ */
+static void note_apart(const struct known *known, struct known_span *span, int64_t gap)
+{
+    struct known_service *service = known->services[span->service];
+    if (span->told == TOLD_APART)
+        return;
+    service->apart++;
+    service->apart_ns = gap;
+    span->told = TOLD_APART;
+}
+
+void reason_sampled(struct known *known, struct known_span *span)
+{
+    int64_t gap = trouble_sampled(known, span);
+    if (gap && span->action == WATCH_LINKED)
+        note_apart(known, span, gap);
+    reason_recount(known, span);
 }
 
 /* It holds of the spans before, too, which were decided while that was not proved yet. */
@@ -266,8 +271,7 @@ static bool is_silent(const struct known_service *service, const struct known_sp
 void reason_decided(struct known *known, struct known_span *span)
 {
     span->told = span->reason;
-    trouble_sampled(known, span);
-    reason_recount(known, span);
+    reason_sampled(known, span);
     struct known_service *service = known->services[span->service];
     const struct watch_reason *decided = has_reason(span) ? known->reasons[span->reason] : NULL;
     if (span->action == WATCH_LINKED)

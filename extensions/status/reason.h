@@ -57,8 +57,11 @@ void reason_decided(struct known *known, struct known_span *span);
 /* Takes a span out of what its service counts as not linked. */
 void reason_take_back(struct known *known, const struct known_span *span);
 
+/* Counts, for its service, what samples show that confirm the span. Call it when such came. */
+void reason_sampled(struct known *known, struct known_span *span);
+
 /* Moves a decided span, in what its service counts, to the reason that is reported now. Call it
- * when samples with its id came or went. */
+ * when other samples with its id came, or samples went. */
 void reason_recount(struct known *known, struct known_span *span);
 
 #endif

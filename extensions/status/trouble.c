@@ -63,14 +63,6 @@ static bool trouble_went_on(const struct known_span *span, const struct known_wi
     return window && gap < 0 && window->arrived < ended && ended <= span->decided;
 }
 
-int64_t trouble_gap(const struct known *known, const struct known_span *span)
-{
-    const struct known_window *window = trouble_window(known, span);
-    uint64_t ended = reason_ended(span);
-    int64_t gap = known_out_of_reach(known, span, 0, ended);
-    return trouble_went_on(span, window, gap, ended) ? 0 : gap;
-}
-
 /* Times are cut to milliseconds on the way. */
 static bool trouble_covers(const struct known_window *window, uint64_t ended)
 {
@@ -78,16 +70,12 @@ static bool trouble_covers(const struct known_window *window, uint64_t ended)
     return gap > -(int64_t)NS_PER_S && gap < (int64_t)NS_PER_S;
 }
 
-void trouble_sampled(const struct known *known, const struct known_span *span)
+/* Of a span whose samples are in one window, `gap` from it. */
+static void trouble_note(const struct known *known, const struct known_span *span,
+                         const struct known_window *window, int64_t gap)
 {
     struct known_service *service = known->services[span->service];
-    const struct known_window *window = trouble_window(known, span);
     uint64_t ended = reason_ended(span);
-    if (!span->decided || !window || span->first_window != span->last_window || !ended)
-        return;
-    int64_t gap = known_out_of_reach(known, span, 0, ended);
-    if (trouble_went_on(span, window, gap, ended))
-        return; /* nothing is known */
     service->apart_run = gap ? service->apart_run + 1 : 0;
     if (gap) {
         service->apart_ns = gap;
@@ -95,6 +83,20 @@ void trouble_sampled(const struct known *known, const struct known_span *span)
     } else if (window->start && window->end > window->start && trouble_covers(window, ended)) {
         trouble_note_late(service, window);
     }
+}
+
+int64_t trouble_sampled(const struct known *known, const struct known_span *span)
+{
+    if (!span->decided || !span->first_window)
+        return 0;
+    const struct known_window *window = trouble_window(known, span);
+    uint64_t ended = reason_ended(span);
+    int64_t gap = known_out_of_reach(known, span, 0, ended);
+    if (trouble_went_on(span, window, gap, ended))
+        return 0; /* nothing is known */
+    if (window && span->first_window == span->last_window && ended)
+        trouble_note(known, span, window, gap);
+    return gap;
 }
 
 bool trouble_is_late(const struct known_service *service, char *text, size_t text_size, char *fix,

@@ -10,13 +10,12 @@
 
 struct told_reason;
 
-/* Notes what a decision says about its service, and what its samples say of a span
- * that was decided. */
+/* Notes what a decision says about its service. */
 void trouble_decided(struct known_service *service, const struct watch_decision *decision);
-void trouble_sampled(const struct known *known, const struct known_span *span);
 
-/* known_out_of_reach of a decided span, unless it may have begun near its profiles. */
-int64_t trouble_gap(const struct known *known, const struct known_span *span);
+/* Notes what its samples say of a span. Returns known_out_of_reach of one that was decided, unless
+ * it may have begun near its profiles. */
+int64_t trouble_sampled(const struct known *known, const struct known_span *span);
 
 /* What to do where a window and a span that it has samples of are far apart: which clock is wrong.
  * ended: the span's end by its own clock. The result is static. */
