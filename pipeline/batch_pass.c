@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/wire/otlp/otlp_span.h"
+#include "pipeline/client_info.h"
 
 /* Samples of a profiles request. */
 static uint32_t samples_of(struct view request)
@@ -186,7 +187,8 @@ enum pass_result batch_pass_run(struct batch *batch, struct pass_step *steps, si
 {
     struct pass pass = {.steps = steps, .count = count};
     struct key_sieve sieves[EDIT_LEVELS];
-    struct request_edit edit = {.ctx = &pass};
+    const struct request_context client = batch_context(batch);
+    struct request_edit edit = {.ctx = &pass, .client = &client};
     edit.step = count == 1 ? run_step : steps->timed ? run_timed_steps : run_steps;
     edit.sieves = join_sieves(steps, count, sieves);
     for (size_t i = 0; i < count; i++) {

@@ -9,6 +9,8 @@
 
 static struct ottl_value set(struct ottl_run *run, const struct ottl_node *call)
 {
+    if (ottl_path_keeps(call->items[0], call->items[1]))
+        return ottl_nil();
     struct ottl_value value = ottl_arg(run, call, 1);
     if (!run->failed && value.type != TYPE_NIL)
         ottl_path_set(call->items[0], run, &value);

@@ -4,7 +4,7 @@
 static const struct ottl_field resource_fields[] = {
     {.name = "attributes", .access = ACCESS_ATTRIBUTES},
     {.name = "dropped_attributes_count", .access = ACCESS_VARINT, .number = 2},
-    {.name = "schema_url", .access = ACCESS_SCHEMA_URL, .fixed = true},
+    {.name = "schema_url", .access = ACCESS_SCHEMA_URL},
     {.name = "cache", .access = ACCESS_CACHE},
     {0},
 };
@@ -13,7 +13,7 @@ static const struct ottl_field scope_fields[] = {
     {.name = "name", .access = ACCESS_STRING, .number = 1},
     {.name = "version", .access = ACCESS_STRING, .number = 2},
     {.name = "dropped_attributes_count", .access = ACCESS_VARINT, .number = 4},
-    {.name = "schema_url", .access = ACCESS_SCHEMA_URL, .fixed = true},
+    {.name = "schema_url", .access = ACCESS_SCHEMA_URL},
     {.name = "cache", .access = ACCESS_CACHE},
     {0},
 };
@@ -35,9 +35,9 @@ static const struct ottl_field span_fields[] = {
     {.name = "start_time", .access = ACCESS_TIME, .number = 7},
     {.name = "end_time", .access = ACCESS_TIME, .number = 8},
     {.name = "dropped_attributes_count", .access = ACCESS_VARINT, .number = 10},
-    {.name = "events", .access = ACCESS_LIST, .number = 11, .fixed = true},
+    {.name = "events", .access = ACCESS_LIST, .number = 11},
     {.name = "dropped_events_count", .access = ACCESS_VARINT, .number = 12},
-    {.name = "links", .access = ACCESS_LIST, .number = 13, .fixed = true},
+    {.name = "links", .access = ACCESS_LIST, .number = 13},
     {.name = "dropped_links_count", .access = ACCESS_VARINT, .number = 14},
     {.name = "status.code", .access = ACCESS_STATUS, .number = 3},
     {.name = "status.message", .access = ACCESS_STATUS_TEXT, .number = 2},
@@ -62,7 +62,7 @@ static const struct ottl_field metric_fields[] = {
     {.name = "type", .access = ACCESS_METRIC_TYPE, .fixed = true},
     {.name = "aggregation_temporality", .access = ACCESS_TEMPORALITY},
     {.name = "is_monotonic", .access = ACCESS_MONOTONIC},
-    {.name = "data_points", .access = ACCESS_LIST, .number = 1, .fixed = true},
+    {.name = "data_points", .access = ACCESS_LIST, .number = 1},
     {.name = "cache", .access = ACCESS_CACHE},
     {0},
 };
@@ -85,13 +85,8 @@ static const struct ottl_field point_fields[] = {
     {.name = "quantile_values",
      .access = ACCESS_NUMBER,
      .number = POINT_QUANTILES,
-     .type = AS_LIST,
-     .fixed = true},
-    {.name = "exemplars",
-     .access = ACCESS_NUMBER,
-     .number = POINT_EXEMPLARS,
-     .type = AS_LIST,
-     .fixed = true},
+     .type = AS_LIST},
+    {.name = "exemplars", .access = ACCESS_NUMBER, .number = POINT_EXEMPLARS, .type = AS_LIST},
     {.name = "cache", .access = ACCESS_CACHE},
     {0},
 };
@@ -125,6 +120,12 @@ static const struct ottl_field profile_fields[] = {
     {.name = "dropped_attributes_count", .access = ACCESS_VARINT, .number = 8},
     {.name = "original_payload_format", .access = ACCESS_STRING, .number = 9},
     {.name = "cache", .access = ACCESS_CACHE},
+    {0},
+};
+
+const struct ottl_field ottl_client_fields[] = {
+    {.name = "client.addr", .access = ACCESS_CLIENT_ADDRESS, .fixed = true},
+    {.name = "client.metadata", .access = ACCESS_CLIENT_METADATA, .fixed = true},
     {0},
 };
 

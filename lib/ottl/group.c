@@ -21,7 +21,7 @@ struct ottl_group {
     enum ottl_error_mode mode;
     struct member *conditions, *statements;
     size_t condition_count, statement_count;
-    bool reaches_out, adds_items;
+    bool reaches_out, adds_items, reads_client;
 };
 
 /* ---- making and checking ---- */
@@ -93,6 +93,7 @@ static void bind_all(struct teller *teller, struct ottl_group *group, const stru
             tell_fault(teller, name, i, list->items[i], &fault);
         group->reaches_out = group->reaches_out || ottl_reaches_out(parsed[i].ottl);
         group->adds_items = group->adds_items || ottl_adds_items(parsed[i].ottl);
+        group->reads_client = group->reads_client || ottl_reads_client(parsed[i].ottl);
     }
 }
 
@@ -257,6 +258,11 @@ bool ottl_group_reaches_out(const struct ottl_group *group)
 bool ottl_group_adds_items(const struct ottl_group *group)
 {
     return group->adds_items;
+}
+
+bool ottl_group_reads_client(const struct ottl_group *group)
+{
+    return group->reads_client;
 }
 
 void ottl_group_sieve(const struct ottl_group *group, struct key_sieve sieves[EDIT_LEVELS])

@@ -60,6 +60,9 @@ bool ottl_group_reaches_out(const struct ottl_group *group);
 /* Whether one of its statements adds metrics. */
 bool ottl_group_adds_items(const struct ottl_group *group);
 
+/* Whether one of its statements or conditions reads the `client` of the edit. */
+bool ottl_group_reads_client(const struct ottl_group *group);
+
 /* Adds the keys of attributes that it looks for, at each level. */
 void ottl_group_sieve(const struct ottl_group *group, struct key_sieve sieves[EDIT_LEVELS]);
 

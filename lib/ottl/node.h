@@ -60,7 +60,7 @@ struct ottl {
     struct ottl_node **calls; /* all, for their patterns */
     size_t call_count, call_room, node_count;
     enum ottl_context inferred;
-    bool reaches_out, adds_items;
+    bool reaches_out, adds_items, reads_client;
     struct key_sieve sieves[EDIT_LEVELS]; /* once bound */
 };
 
@@ -98,6 +98,9 @@ enum ottl_context ottl_path_context(struct view name);
 struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *run);
 void ottl_path_set(const struct ottl_node *path, struct ottl_run *run,
                    const struct ottl_value *value);
+
+/* Whether a path names a list of messages, such as span.events, and the node is the same path. */
+bool ottl_path_keeps(const struct ottl_node *path, const struct ottl_node *node);
 
 /* The live list where a path is `attributes` or `cache` without keys; NULL: it is another. sought:
  * it may lack attributes that no statement looks for. */

@@ -74,6 +74,9 @@ bool ottl_reaches_out(const struct ottl *ottl);
 /* Whether it adds metrics, for which all statements of its group then run as well. */
 bool ottl_adds_items(const struct ottl *ottl);
 
+/* Whether a bound one reads the `client` of the edit. */
+bool ottl_reads_client(const struct ottl *ottl);
+
 /* Adds the keys of attributes that a bound statement looks for, at each level. */
 void ottl_sieve(const struct ottl *ottl, struct key_sieve sieves[EDIT_LEVELS]);
 

@@ -136,7 +136,7 @@ static bool all_upper(struct view text)
 /* The context that a path names and only the Collector has; NULL: none. */
 static const char *unsupported_context(struct view name)
 {
-    static const char *const contexts[] = {"exemplar", "otelcol", "profilesample"};
+    static const char *const contexts[] = {"exemplar", "profilesample"};
     for (size_t i = 0; i < sizeof contexts / sizeof *contexts; i++) {
         size_t size = strlen(contexts[i]);
         if (name.size > size && name.data[size] == '.' && view_starts(name, view_of(contexts[i])))
@@ -448,6 +448,11 @@ enum ottl_context ottl_inferred(const struct ottl *ottl)
 bool ottl_adds_items(const struct ottl *ottl)
 {
     return ottl->adds_items;
+}
+
+bool ottl_reads_client(const struct ottl *ottl)
+{
+    return ottl->reads_client;
 }
 
 bool ottl_reaches_out(const struct ottl *ottl)

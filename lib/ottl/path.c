@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 
-enum { SPAN_STATUS = 15, SCHEMA_URL = 3, ID_MAX = 16 };
+enum { SPAN_STATUS = 15, ID_MAX = 16 };
+
+#define OTELCOL VIEW("otelcol.")
 
 /* ---- binding ---- */
 
@@ -16,9 +18,9 @@ static bool around(enum ottl_context outer, enum ottl_context inner)
            (outer == OTTL_METRIC && inner == OTTL_DATAPOINT);
 }
 
-static const struct ottl_field *find(enum ottl_context context, struct view name)
+static const struct ottl_field *find(const struct ottl_field *fields, struct view name)
 {
-    for (const struct ottl_field *field = ottl_fields[context]; field && field->name; field++)
+    for (const struct ottl_field *field = fields; field && field->name; field++)
         if (view_eq(name, view_of(field->name)))
             return field;
     return NULL;
@@ -27,7 +29,27 @@ static const struct ottl_field *find(enum ottl_context context, struct view name
 static bool indexable(enum ottl_access access)
 {
     return access == ACCESS_ATTRIBUTES || access == ACCESS_CACHE || access == ACCESS_BODY ||
-           access == ACCESS_TRACE_STATE;
+           access == ACCESS_TRACE_STATE || access == ACCESS_CLIENT_METADATA;
+}
+
+/* otelcol.client.metadata and its like, which are of no record. */
+static bool bind_client(struct ottl *ottl, struct ottl_node *path, enum ottl_context context,
+                        struct ottl_fault *fault)
+{
+    struct view name = path->name;
+    int size = (int)(name.size < 80 ? name.size : 80);
+    struct view rest = view_between(name.data + OTELCOL.size, name.data + name.size);
+    path->context = context;
+    path->field = find(ottl_client_fields, rest);
+    ottl->reads_client = true;
+    if (!path->field)
+        return ottl_say(ottl, path->at, fault,
+                        "%.*s is not supported, expected otelcol.client.addr or "
+                        "otelcol.client.metadata",
+                        size, name.data);
+    if (path->key_count && !indexable(path->field->access))
+        return ottl_say(ottl, path->at, fault, "%.*s cannot be indexed", size, name.data);
+    return true;
 }
 
 bool ottl_path_bind(struct ottl *ottl, struct ottl_node *path, enum ottl_context context,
@@ -35,6 +57,8 @@ bool ottl_path_bind(struct ottl *ottl, struct ottl_node *path, enum ottl_context
 {
     struct view rest = path->name;
     int size = (int)(path->name.size < 80 ? path->name.size : 80);
+    if (view_starts(path->name, OTELCOL))
+        return bind_client(ottl, path, context, fault);
     path->context = ottl_path_context(path->name);
     if (path->context == OTTL_NONE && named)
         return ottl_say(ottl, path->at, fault,
@@ -49,7 +73,7 @@ bool ottl_path_bind(struct ottl *ottl, struct ottl_node *path, enum ottl_context
     if (!around(path->context, context))
         return ottl_say(ottl, path->at, fault, "%.*s is not available in context %s", size,
                         path->name.data, ottl_context_name(context));
-    path->field = find(path->context, rest);
+    path->field = find(ottl_fields[path->context], rest);
     if (!path->field)
         return ottl_say(ottl, path->at, fault,
                         "path %.*s is unknown or not supported in context %s", size,
@@ -256,16 +280,6 @@ static struct ottl_value get_status(const struct ottl_node *path, struct ottl_ru
     return ottl_int(there ? (int64_t)field.value : 0);
 }
 
-static struct ottl_value get_schema(const struct ottl_node *path, const struct ottl_run *run)
-{
-    struct view entry = path->context == OTTL_RESOURCE ? run->at->entry : run->at->scope_entry;
-    struct proto_field field;
-    bool there = proto_find(entry, SCHEMA_URL, WIRE_LEN, &field) && field.bytes.size;
-    if (!there && path->context == OTTL_RESOURCE && run->at->schema_url.size)
-        return ottl_string(run->at->schema_url);
-    return ottl_string(there ? field.bytes : VIEW(""));
-}
-
 struct attributes *ottl_path_attributes(const struct ottl_node *path, struct ottl_run *run,
                                         bool sought)
 {
@@ -327,9 +341,12 @@ struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *r
         body = body_of(path, run);
         return ottl_string(value_text(&body, ottl_arena(run)));
     case ACCESS_SCHEMA_URL:
-        return get_schema(path, run);
+        return ottl_string(request_edit_schema(run->at, ottl_level(path->context)));
     case ACCESS_LIST:
         return get_list(path, run);
+    case ACCESS_CLIENT_ADDRESS:
+    case ACCESS_CLIENT_METADATA:
+        return ottl_client_get(path, run);
     case ACCESS_INDEX:
         return ottl_int((int64_t)run->at->point_index);
     case ACCESS_METRIC_TYPE:

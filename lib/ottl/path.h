@@ -30,7 +30,9 @@ enum ottl_access {
     ACCESS_TEMPORALITY,
     ACCESS_MONOTONIC,
     ACCESS_NUMBER,    /* of a data point: number by kind of point */
-    ACCESS_BYTES_TEXT /* an id of a profile in hex */
+    ACCESS_BYTES_TEXT, /* an id of a profile in hex */
+    ACCESS_CLIENT_ADDRESS,
+    ACCESS_CLIENT_METADATA
 };
 
 enum ottl_point_field {
@@ -63,6 +65,12 @@ struct ottl_field {
 };
 
 extern const struct ottl_field *const ottl_fields[OTTL_CONTEXTS];
+
+/* Those of otelcol, which are there in every context. */
+extern const struct ottl_field ottl_client_fields[];
+
+/* The address, or the headers, of the client that sent the request; NIL: not known. */
+struct ottl_value ottl_client_get(const struct ottl_node *path, struct ottl_run *run);
 
 /* The number and wire form of a data point's field; 0: its kind has none. */
 uint32_t ottl_point_number(enum edit_point kind, const struct ottl_field *field);

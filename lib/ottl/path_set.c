@@ -340,12 +340,29 @@ static uint64_t bits_of(double number)
     return bits;
 }
 
+bool ottl_path_keeps(const struct ottl_node *path, const struct ottl_node *node)
+{
+    bool list = path->field->access == ACCESS_LIST || path->field->type == AS_LIST;
+    return list && node->kind == NODE_PATH && node->field == path->field;
+}
+
+/* No value but another such list, of the same record, is of this kind. */
+static void refuse_list(const struct ottl_node *path, struct ottl_run *run,
+                        const struct ottl_value *to)
+{
+    ottl_fail(run, "%.*s cannot be %s", VIEW_ARG(path->name), ottl_type_name(to->type));
+}
+
 static void set_point(const struct ottl_node *path, struct ottl_run *run,
                       const struct ottl_value *to)
 {
     struct record *point = ottl_path_record(path, run);
     uint32_t number = ottl_point_number(run->at->point_kind, path->field);
     bool real = path->field->type == AS_DOUBLE;
+    if (path->field->type == AS_LIST) {
+        refuse_list(path, run, to);
+        return;
+    }
     if (!number || !is(run, path, to, real ? TYPE_DOUBLE : TYPE_INT))
         return;
     if (path->field->number == POINT_DOUBLE || path->field->number == POINT_INT)
@@ -429,10 +446,17 @@ void ottl_path_set(const struct ottl_node *path, struct ottl_run *run, const str
         set_field(path, run, to);
         break;
     case ACCESS_SCHEMA_URL:
+        if (is(run, path, to, TYPE_STRING))
+            request_edit_set_schema(run->at, ottl_level(path->context), to->bytes);
+        break;
     case ACCESS_LIST:
+        refuse_list(path, run, to);
+        break;
     case ACCESS_INDEX:
     case ACCESS_METRIC_TYPE:
     case ACCESS_BYTES_TEXT:
+    case ACCESS_CLIENT_ADDRESS:
+    case ACCESS_CLIENT_METADATA:
         break;
     }
 }

@@ -2,6 +2,7 @@
 #include "processors/filter/filter.h"
 
 #include "pipeline/batch_pass.h"
+#include "pipeline/client_info.h"
 #include "pipeline/component.h"
 
 #include <stdio.h>
@@ -19,6 +20,7 @@ struct filter {
     struct match_settings match_settings[SIGNAL_COUNT][2];
     struct match *matches[SIGNAL_COUNT][2]; /* include, exclude; NULL: none */
     struct ottl_errors errors;
+    bool reads_client;
     _Atomic uint64_t filtered[SIGNAL_COUNT];
 };
 
@@ -170,6 +172,12 @@ static void filter_check(const void *instance, struct key_report *report)
 
 /* ---- making ---- */
 
+static void want_client(struct filter *self, bool wanted)
+{
+    if (self->reads_client != wanted)
+        client_info_want(self->reads_client = wanted);
+}
+
 static bool add_group(struct filter *self, enum signal signal, size_t *count,
                       const struct ottl_settings *settings, const char *path, char *error,
                       size_t error_size)
@@ -180,6 +188,7 @@ static bool add_group(struct filter *self, enum signal signal, size_t *count,
         return false;
     self->groups[signal][(*count)++] = group;
     ottl_group_sieve(group, self->sieves[signal]);
+    want_client(self, self->reads_client || ottl_group_reads_client(group));
     return true;
 }
 
@@ -316,6 +325,7 @@ static bool filter_step(void *instance, const struct batch *batch, struct pass_s
 static void filter_close(void *instance)
 {
     struct filter *self = instance;
+    want_client(self, false);
     for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
         for (size_t i = 0; self->groups[signal] && self->groups[signal][i]; i++)
             ottl_group_free(self->groups[signal][i]);

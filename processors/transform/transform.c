@@ -1,6 +1,7 @@
 /* Changes telemetry by OTTL statements. */
 #include "lib/ottl/group.h"
 #include "pipeline/batch_pass.h"
+#include "pipeline/client_info.h"
 #include "pipeline/component.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@ struct transform {
     size_t counts[SIGNAL_COUNT];
     struct key_sieve sieves[SIGNAL_COUNT][EDIT_LEVELS];
     struct ottl_errors errors;
+    bool reads_client;
 };
 
 static const struct key group_keys[] = {
@@ -63,6 +65,12 @@ static void transform_check(const void *instance, struct key_report *report)
     }
 }
 
+static void want_client(struct transform *self, bool wanted)
+{
+    if (self->reads_client != wanted)
+        client_info_want(self->reads_client = wanted);
+}
+
 static bool open_groups(struct transform *self, enum signal signal, char *error, size_t error_size)
 {
     const struct ottl_settings *settings = self->lists[signal].items;
@@ -78,6 +86,7 @@ static bool open_groups(struct transform *self, enum signal signal, char *error,
         if (!self->groups[signal][i])
             return false;
         ottl_group_sieve(self->groups[signal][i], self->sieves[signal]);
+        want_client(self, self->reads_client || ottl_group_reads_client(self->groups[signal][i]));
     }
     return self->groups[signal];
 }
@@ -202,6 +211,7 @@ static enum verdict transform_consume(void *instance, struct batch *given, struc
 static void transform_close(void *instance)
 {
     struct transform *self = instance;
+    want_client(self, false);
     for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
         for (size_t i = 0; self->groups[signal] && self->groups[signal][i]; i++)
             ottl_group_free(self->groups[signal][i]);

@@ -56,6 +56,37 @@ START_TEST(a_span_s_statement_may_set_its_resource)
 }
 END_TEST
 
+START_TEST(schema_urls_are_set)
+{
+    makes("['set(resource.schema_url, \"r\")', 'set(scope.schema_url, span.name)']",
+          "\"schemaUrl\":\"two\"}],\"schemaUrl\":\"r\"}");
+    makes("['set(resource.schema_url, \"r\")', 'set(resource.attributes[\"u\"], "
+          "resource.schema_url)']",
+          KV("u", "r"));
+}
+END_TEST
+
+START_TEST(lists_of_messages_stay)
+{
+    makes("['set(span.events, nil)', 'set(span.links, [])', 'set(span.name, \"after\")']",
+          "\"name\":\"after\"");
+    ck_assert_str_eq(run("[{error_mode: propagate, context: span, statements: ['set(events, "
+                         "[])']}]"),
+                     "");
+    makes("[{error_mode: propagate, context: span, statements: ['set(events, span.events)', "
+          "'set(name, \"after\")']}]",
+          "\"name\":\"after\"");
+}
+END_TEST
+
+START_TEST(what_is_not_known_of_the_client_is_nil)
+{
+    makes("['set(span.name, \"none\") where otelcol.client.addr == nil and "
+          "otelcol.client.metadata[\"a\"][0] == nil and Len(otelcol.client.metadata) == 0']",
+          "\"name\":\"none\"");
+}
+END_TEST
+
 START_TEST(editors_take_an_empty_map)
 {
     makes("[{context: scope, statements: ['flatten(attributes)', 'replace_all_patterns(attributes, "
@@ -157,5 +188,6 @@ END_TEST
 SUITE_MAIN("transform", statements_change_what_they_name, a_converter_makes_what_replaces_a_match,
            keys_stay_where_the_match_of_one_takes_too_long, xml_is_read_within_its_levels,
            random_buckets_have_all_counts, a_span_s_statement_may_set_its_resource,
+           schema_urls_are_set, lists_of_messages_stay, what_is_not_known_of_the_client_is_nil,
            editors_take_an_empty_map, groups_run_in_order, errors_are_passed_over_or_refused,
            a_pattern_that_takes_too_long_is_an_error, faults_name_line_and_column)

@@ -4,7 +4,6 @@
 #include "lib/wire/proto/proto_plain.h"
 
 enum {
-    ENTRY_SCHEMA_URL = 3,
     ENTRY_HEAD = 1, /* Resource of an entry, scope of a scope's entry */
     ENTRY_LIST = 2,
     SPAN_EVENTS = 11,
@@ -116,6 +115,25 @@ static void fill_slot(struct request_edit *edit, size_t slot, struct record *rec
     edit->pieces[slot].text = text;
     if (field->start)
         edit->pieces[slot].to = field->end;
+}
+
+/* Puts the schema URL as it is now behind all else of an entry, where it replaces others. */
+static void add_schema(struct request_edit *edit, enum edit_level level,
+                       const struct proto_field *entry)
+{
+    struct proto_field old;
+    struct view url = request_edit_schema(edit, level);
+    bool there = proto_find(entry->bytes, ENTRY_SCHEMA_URL, WIRE_LEN, &old);
+    if (view_eq(url, there ? old.bytes : VIEW("")))
+        return;
+    size_t size = proto_len_size(ENTRY_SCHEMA_URL, url.size);
+    uint8_t *text = arena_array_raw(edit->splice->arena, size, 1);
+    edit->splice->failed = edit->splice->failed || !text;
+    if (!text)
+        return;
+    proto_bytes_put(proto_len_put(text, ENTRY_SCHEMA_URL, url.size), url);
+    add_text(edit, there && old.end == entry->end ? old.start : entry->end, entry->end,
+             (struct view){text, size});
 }
 
 static enum edit_verdict call(struct request_edit *edit, enum edit_level level)
@@ -428,6 +446,7 @@ static enum edit_verdict edit_scope(struct request_edit *edit, const struct prot
     if (!add_open(edit, field))
         return EDIT_ABORT;
     edit->scope_entry = field->bytes;
+    edit->set_schemas[EDIT_SCOPE].data = NULL;
     begin_head(edit, EDIT_SCOPE, field->bytes);
     add_slot(edit, &edit->records[EDIT_SCOPE], field->bytes);
     enum edit_verdict verdict = call(edit, EDIT_SCOPE);
@@ -448,6 +467,8 @@ static enum edit_verdict edit_scope(struct request_edit *edit, const struct prot
     }
     if (edit->late_heads)
         fill_slot(edit, start + 1, &edit->records[EDIT_SCOPE], field->bytes);
+    if (edit->set_schemas[EDIT_SCOPE].data)
+        add_schema(edit, EDIT_SCOPE, field);
     add_close(edit);
     return EDIT_KEEP;
 }
@@ -495,28 +516,13 @@ static void write_pieces(struct request_edit *edit)
     }
 }
 
-/* The schema URL for an entry that has none, behind all of it. */
-static void add_schema_url(struct request_edit *edit, const struct proto_field *entry)
-{
-    struct proto_field field;
-    bool there = proto_find(entry->bytes, ENTRY_SCHEMA_URL, WIRE_LEN, &field);
-    if (!edit->schema_url.size || (there && field.bytes.size))
-        return;
-    size_t size = proto_len_size(ENTRY_SCHEMA_URL, edit->schema_url.size);
-    uint8_t *text = arena_array_raw(edit->splice->arena, size, 1);
-    edit->splice->failed = edit->splice->failed || !text;
-    if (!text)
-        return;
-    proto_bytes_put(proto_len_put(text, ENTRY_SCHEMA_URL, edit->schema_url.size), edit->schema_url);
-    add_text(edit, entry->end, entry->end, (struct view){text, size});
-}
-
 static enum edit_verdict edit_resource(struct request_edit *edit, const struct proto_field *field)
 {
     struct proto_field scope;
     bool emptied = false;
     edit->count = 0;
     edit->entry = field->bytes;
+    edit->set_schemas[EDIT_RESOURCE].data = NULL;
     splice_enter(edit->splice, field);
     begin_head(edit, EDIT_RESOURCE, field->bytes);
     add_slot(edit, &edit->records[EDIT_RESOURCE], field->bytes);
@@ -538,7 +544,8 @@ static enum edit_verdict edit_resource(struct request_edit *edit, const struct p
     }
     if (edit->late_heads)
         fill_slot(edit, 0, &edit->records[EDIT_RESOURCE], field->bytes);
-    add_schema_url(edit, field);
+    if (edit->set_schemas[EDIT_RESOURCE].data || edit->schema_url.size)
+        add_schema(edit, EDIT_RESOURCE, field);
     write_pieces(edit);
     splice_leave(edit->splice);
     return EDIT_KEEP;

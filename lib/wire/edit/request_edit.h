@@ -7,6 +7,7 @@
 #ifndef LIB_WIRE_EDIT_REQUEST_EDIT_H
 #define LIB_WIRE_EDIT_REQUEST_EDIT_H
 
+#include "lib/base/request_context.h"
 #include "lib/wire/edit/record.h"
 
 enum edit_level {
@@ -45,10 +46,12 @@ struct request_edit {
     const struct key_sieve *sieves; /* of each level: record_sought has what passes; NULL: all */
     struct view notes; /* struct otlp_span_note of the request's spans, in order; empty: none */
     struct view schema_url; /* set for every resource's entry that has none; empty: left alone */
+    const struct request_context *client; /* of the request's sender; NULL: not known */
 
     /* Where it is. */
-    struct record records[EDIT_LEVELS]; /* those down to the level that is called */
-    struct view entry, scope_entry;     /* ResourceSpans, ScopeSpans and their siblings */
+    struct record records[EDIT_LEVELS];      /* those down to the level that is called */
+    struct view entry, scope_entry;          /* ResourceSpans, ScopeSpans and their siblings */
+    struct view set_schemas[EDIT_SCOPE + 1]; /* schema URLs of those; data NULL: not set */
     enum edit_point point_kind;
     uint32_t data_number; /* of a data point: the field of the Metric that holds it */
     size_t point_index;   /* among those of its item, from 0 */
@@ -82,6 +85,15 @@ bool request_edit(struct request_edit *edit, struct view request, struct splice 
  * step, at an item or in it. field: the item with its tag and length, borrowed until the edit is
  * over. False: no room; nothing changed. */
 bool request_edit_add_item(struct request_edit *edit, struct view field);
+
+enum { ENTRY_SCHEMA_URL = 3 }; /* number of the field in either entry */
+
+/* Sets the schema URL of the entry around it, of a resource (level RESOURCE) or scope (SCOPE). url:
+ * borrowed until the edit is over. */
+void request_edit_set_schema(struct request_edit *edit, enum edit_level level, struct view url);
+
+/* The schema URL of that entry as it is now; empty: none. */
+struct view request_edit_schema(const struct request_edit *edit, enum edit_level level);
 
 /* Whether each entry has at most one Resource or Scope, in front, as everyone writes it. */
 bool request_in_order(struct view request);

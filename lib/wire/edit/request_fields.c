@@ -1,4 +1,4 @@
-/* Field numbers of requests (lib/wire/edit/request_edit.h). */
+/* Field numbers of requests, and schema URLs (lib/wire/edit/request_edit.h). */
 #include "lib/wire/edit/request_edit.h"
 
 uint32_t edit_list(enum signal signal, enum edit_level level, enum edit_point kind)
@@ -35,4 +35,20 @@ enum edit_point edit_point_of(uint32_t number)
     default:
         return EDIT_NO_POINT;
     }
+}
+
+void request_edit_set_schema(struct request_edit *edit, enum edit_level level, struct view url)
+{
+    edit->set_schemas[level] = url;
+}
+
+struct view request_edit_schema(const struct request_edit *edit, enum edit_level level)
+{
+    struct view entry = level == EDIT_RESOURCE ? edit->entry : edit->scope_entry;
+    struct proto_field field;
+    if (edit->set_schemas[level].data)
+        return edit->set_schemas[level];
+    if (proto_find(entry, ENTRY_SCHEMA_URL, WIRE_LEN, &field) && field.bytes.size)
+        return field.bytes;
+    return level == EDIT_RESOURCE && edit->schema_url.size ? edit->schema_url : VIEW("");
 }

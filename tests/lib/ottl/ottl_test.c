@@ -31,7 +31,13 @@ START_TEST(faults_have_their_place)
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1 == 2)", 1, 11,
             "found a condition, expected a value");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name[\"a\"], 1)", 1, 5, "cannot be indexed");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "set(events, 1)", 1, 5, "events cannot be set");
+    refused(OTTL_STATEMENT, OTTL_METRIC, "set(type, 1)", 1, 5, "type cannot be set");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(otelcol.client.addr, \"a\")", 1, 5,
+            "otelcol.client.addr cannot be set");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, otelcol.client.addr[0])", 1, 11,
+            "otelcol.client.addr cannot be indexed");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, otelcol.grpc.metadata[\"a\"][0])", 1, 11,
+            "otelcol.grpc.metadata is not supported, expected otelcol.client.addr or");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(attributes[\"a\"].b, 1)", 1, 20, "no name after a key");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(a=name, 1)", 1, 7, "no such argument");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 0x1)", 1, 11, "odd number of hex digits");
@@ -124,6 +130,23 @@ START_TEST(the_innermost_context_is_inferred)
     infers("set(resource.attributes[\"a\"], span.name)", OTTL_SPAN);
     infers("set(span.name, spanevent.name) where scope.name == \"a\"", OTTL_SPANEVENT);
     infers("set(attributes[\"a\"], name)", OTTL_NONE);
+    infers("set(scope.name, otelcol.client.addr)", OTTL_SCOPE);
+}
+END_TEST
+
+static bool reads_client(const char *text)
+{
+    struct ottl *ottl = ottl_parse(OTTL_STATEMENT, view_of(text), &fault);
+    ck_assert_msg(ottl && ottl_bind(ottl, OTTL_SPAN, true, &fault), "%s", fault.text);
+    bool reads = ottl_reads_client(ottl);
+    ottl_free(ottl);
+    return reads;
+}
+
+START_TEST(who_reads_the_client_is_known)
+{
+    ck_assert(reads_client("set(span.name, \"a\") where otelcol.client.metadata[\"b\"] != nil"));
+    ck_assert(!reads_client("set(span.name, resource.schema_url)"));
 }
 END_TEST
 
@@ -142,4 +165,5 @@ START_TEST(what_reaches_out_is_known)
 END_TEST
 
 SUITE_MAIN("ottl", faults_have_their_place, depth_and_size_are_bounded,
-           the_innermost_context_is_inferred, what_reaches_out_is_known)
+           the_innermost_context_is_inferred, what_reaches_out_is_known,
+           who_reads_the_client_is_known)

@@ -77,6 +77,72 @@ START_TEST(a_step_sets_what_is_around_it)
 }
 END_TEST
 
+/* Entries with a schema URL at the end, in front, twice and not at all. */
+static struct view schemas(void)
+{
+    struct view span = PB_SPAN(PB_TEXT(5, "x"));
+    return PB_JOIN(
+        PB_MESSAGE(1, PB_EMPTY(1), PB_MESSAGE(2, span, PB_TEXT(3, "old")), PB_TEXT(3, "old")),
+        PB_MESSAGE(1, PB_TEXT(3, "old"), PB_MESSAGE(2, PB_TEXT(3, "old"), span)),
+        PB_MESSAGE(1, PB_TEXT(3, "a"), PB_MESSAGE(2, PB_TEXT(3, "a"), span, PB_TEXT(3, "old")),
+                   PB_TEXT(3, "old")),
+        PB_MESSAGE(1, PB_MESSAGE(2, span)));
+}
+
+static enum edit_verdict set_schemas(void *ctx, struct request_edit *at, enum edit_level level)
+{
+    (void)level;
+    request_edit_set_schema(at, EDIT_RESOURCE, view_of(ctx));
+    request_edit_set_schema(at, EDIT_SCOPE, view_of(ctx));
+    ck_assert(view_eq(request_edit_schema(at, EDIT_RESOURCE), view_of(ctx)));
+    ck_assert(view_eq(request_edit_schema(at, EDIT_SCOPE), view_of(ctx)));
+    return EDIT_KEEP;
+}
+
+static void has_schema(struct view entry, const char *want)
+{
+    struct proto_field field;
+    bool there = proto_find(entry, 3, WIRE_LEN, &field);
+    ck_assert(view_eq(there ? field.bytes : VIEW(""), view_of(want)));
+}
+
+START_TEST(a_step_sets_schema_urls)
+{
+    static const char *const urls[] = {"new", "", "old"};
+    for (size_t i = 0; i < 6; i++) {
+        struct request_edit edit = {.signal = SIGNAL_TRACES,
+                                    .levels = EDIT_BIT(i % 2 ? EDIT_ITEM : EDIT_SCOPE),
+                                    .late_heads = true,
+                                    .step = set_schemas,
+                                    .ctx = (void *)urls[i / 2]};
+        struct otlp_walk walk;
+        unsigned scopes = 0;
+        otlp_walk_begin(&walk, SIGNAL_TRACES, run(&edit, schemas(), true));
+        for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
+            if (step == OTLP_RESOURCE)
+                has_schema(walk.resource_entry.bytes, urls[i / 2]);
+            if (step == OTLP_SCOPE)
+                has_schema(walk.scope_entry.bytes, urls[i / 2]);
+            scopes += step == OTLP_SCOPE;
+        }
+        ck_assert_uint_eq(scopes, 4);
+    }
+}
+END_TEST
+
+START_TEST(a_schema_url_that_is_the_same_changes_nothing)
+{
+    struct request_edit edit = {.signal = SIGNAL_TRACES,
+                                .levels = EDIT_BIT(EDIT_SCOPE),
+                                .late_heads = true,
+                                .step = set_schemas,
+                                .ctx = "schema"};
+    struct view same = PB_MESSAGE(1, PB_MESSAGE(2, PB_TEXT(3, "schema")), PB_TEXT(3, "schema"));
+    run(&edit, same, true);
+    ck_assert(!splice_any(&splice));
+}
+END_TEST
+
 static enum edit_verdict drop_named(void *ctx, struct request_edit *at, enum edit_level level)
 {
     struct proto_field name;
@@ -402,7 +468,8 @@ START_TEST(memory_that_runs_out_is_said)
 }
 END_TEST
 
-SUITE_MAIN("request_edit", a_step_sets_what_is_around_it, what_is_empty_goes_too,
+SUITE_MAIN("request_edit", a_step_sets_what_is_around_it, a_step_sets_schema_urls,
+           a_schema_url_that_is_the_same_changes_nothing, what_is_empty_goes_too,
            every_level_can_be_dropped, a_step_can_abort, unknown_fields_survive,
            a_resource_behind_its_spans_is_put_in_front, a_sieve_changes_no_result,
            attributes_that_do_not_pass_the_sieve_are_left_out, memory_that_runs_out_is_said,
