@@ -202,6 +202,13 @@ static bool has_needed(const struct regex *regex, struct view text, size_t from)
     return memchr(rest, byte, size) || (other != byte && memchr(rest, other, size));
 }
 
+/* Whether no part of a text matches, whatever its invalid bytes are read as: U+FFFD has no byte of
+ * ASCII. */
+static bool lacks_needed(const struct regex *regex, struct view text)
+{
+    return regex->needed >= 0 && regex->needed < 0x80 && !has_needed(regex, text, 0);
+}
+
 static int needed_byte(const struct regex *regex, const char *pattern)
 {
     uint32_t type = 0, byte = 0;
@@ -425,7 +432,7 @@ static enum regex_result find_valid(const struct regex *regex, struct view text,
                                     struct regex_match *match)
 {
     struct regex *own = (struct regex *)regex; /* the spare alone changes */
-    if (regex->needed >= 0 && !has_needed(regex, text, from))
+    if (from > 0 && regex->needed >= 0 && !has_needed(regex, text, from))
         return REGEX_NO;
     pcre2_match_data_8 *data = atomic_exchange(&own->spare, NULL);
     if (!data)
@@ -450,6 +457,8 @@ static enum regex_result find_valid(const struct regex *regex, struct view text,
 enum regex_result regex_find(const struct regex *regex, struct view text, struct regex_match *match)
 {
     struct subject subject;
+    if (lacks_needed(regex, text))
+        return REGEX_NO;
     if (!subject_open(&subject, text)) {
         subject_close(&subject);
         return REGEX_LIMIT;
@@ -577,6 +586,8 @@ enum regex_result regex_replace_by(const struct regex *regex, struct view text, 
 {
     struct subject subject;
     enum regex_result result = REGEX_LIMIT;
+    if (lacks_needed(regex, text))
+        return REGEX_NO;
     if (subject_open(&subject, text))
         result = replace_all(regex, &subject, put, context, out);
     subject_close(&subject);

@@ -36,6 +36,10 @@ START_TEST(patterns_match_as_in_re2)
     expect("a|Ax", "a", REGEX_YES);
     expect("a|Ax", "Ax", REGEX_YES);
     expect("a|Ax", "bx", REGEX_NO);
+    expect("\xef\xbf\xbd", "\xff", REGEX_YES); /* an invalid byte is read as U+FFFD */
+    expect("b\xef\xbf\xbd", "ab\xff", REGEX_YES);
+    expect("b\xef\xbf\xbd", "a\xff", REGEX_NO);
+    expect("\xef\xbf\xbd=$", "\xff\xff=", REGEX_YES);
 }
 END_TEST
 
