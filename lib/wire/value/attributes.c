@@ -109,26 +109,31 @@ static inline uint64_t same_bytes(uint64_t word, uint8_t byte)
     return (word - ones) & ~word & ones << 7;
 }
 
+/* The bits in which the eight bytes at both differ. */
+static inline uint64_t differ(const uint8_t *a, const uint8_t *b)
+{
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x ^ y;
+}
+
 /* Keys are too short for a call of memcmp to pay. */
 static inline bool same_key(struct view a, struct view b)
 {
-    uint64_t x, y;
     if (a.size != b.size)
         return false;
-    for (size_t i = 0; a.size < sizeof x && i < a.size; i++)
-        if (a.data[i] != b.data[i])
-            return false;
-    if (a.size < sizeof x)
+    if (a.size < sizeof(uint64_t)) {
+        for (size_t i = 0; i < a.size; i++)
+            if (a.data[i] != b.data[i])
+                return false;
         return true;
-    for (size_t i = 0; i < a.size - sizeof x; i += sizeof x) {
-        memcpy(&x, a.data + i, sizeof x);
-        memcpy(&y, b.data + i, sizeof y);
-        if (x != y)
-            return false;
     }
-    memcpy(&x, a.data + a.size - sizeof x, sizeof x);
-    memcpy(&y, b.data + b.size - sizeof y, sizeof y);
-    return x == y;
+    const size_t last = a.size - sizeof(uint64_t);
+    uint64_t bits = differ(a.data, b.data) | differ(a.data + last, b.data + last);
+    for (size_t i = sizeof bits; i < last; i += sizeof bits)
+        bits |= differ(a.data + i, b.data + i);
+    return bits == 0;
 }
 
 /* ---- the index of long lists ---- */
@@ -211,13 +216,14 @@ static struct attribute *find_indexed(const struct attributes *attributes, struc
 static inline struct attribute *find_in_eight(const struct attributes *attributes, size_t from,
                                               struct view key)
 {
+    size_t left = attributes->count - from;
     uint64_t word;
     memcpy(&word, attributes->marks + from, sizeof word);
-    for (uint64_t same = same_bytes(le64toh(word), mark_of(key)); same; same &= same - 1) {
-        size_t at = from + (unsigned)__builtin_ctzll(same) / 8;
-        struct attribute *item = &attributes->items[at];
-        if (at >= attributes->count)
-            break;
+    uint64_t same = same_bytes(le64toh(word), mark_of(key));
+    if (left < sizeof word)
+        same &= (UINT64_C(1) << 8 * left) - 1;
+    for (; same; same &= same - 1) {
+        struct attribute *item = &attributes->items[from + (unsigned)__builtin_ctzll(same) / 8];
         if (!item->gone && same_key(item->key, key))
             return item;
     }

@@ -12,8 +12,8 @@ struct attribute {
     struct view key;
     struct view any;    /* body of its AnyValue */
     struct view source; /* the field as it came, tag included; data NULL: it is new */
-    bool changed;       /* `any` is not the source's */
     struct view made;   /* if changed: the field with this key and value; data NULL: not made yet */
+    bool changed;       /* `any` is not the source's */
     bool gone;
 };
 

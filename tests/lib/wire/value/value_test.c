@@ -136,6 +136,42 @@ START_TEST(of_equal_keys_the_first_is_found)
 }
 END_TEST
 
+/* Keys of one size that differ in one byte, which is not what attributes_find looks at first. */
+START_TEST(keys_are_told_apart_by_every_byte)
+{
+    enum { LONGEST = 40 };
+    static char keys[LONGEST + 1][LONGEST];
+    for (size_t size = 2; size <= LONGEST; size++) {
+        struct attributes list;
+        arena_init(&arena, 1 << 20);
+        attributes_read(&list, VIEW(""), 1, &arena);
+        for (size_t i = 0; i < size; i++) {
+            memset(keys[i], 'k', size);
+            keys[i][i] = i + 1 < size ? 'x' : 'k';
+            attributes_add(&list, (struct view){(uint8_t *)keys[i], size}, VIEW(""));
+        }
+        for (size_t i = 0; i < size; i++)
+            ck_assert_ptr_eq(attributes_find(&list, (struct view){(uint8_t *)keys[i], size}),
+                             &list.items[i]);
+        ck_assert(!attributes_find(&list, (struct view){(uint8_t *)keys[0], size - 1}));
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+START_TEST(what_a_list_held_before_is_not_found)
+{
+    struct attributes list;
+    arena_init(&arena, 1 << 20);
+    attributes_read(&list, PB_JOIN(pb_attribute(1, "a", "1"), pb_attribute(1, "b", "2")), 1,
+                    &arena);
+    ck_assert_ptr_eq(attributes_find(&list, VIEW("b")), &list.items[1]);
+    list.count = 1;
+    ck_assert(!attributes_find(&list, VIEW("b")));
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(maps_are_equal_whatever_their_order)
 {
     struct value a, b, c;
@@ -165,5 +201,6 @@ END_TEST
 
 SUITE_MAIN("value", json_is_read_and_written, what_is_no_json_is_refused,
            numbers_are_the_shortest_text, a_list_is_edited_in_place, a_long_list_is_found_by_key,
-           of_equal_keys_the_first_is_found, maps_are_equal_whatever_their_order,
+           of_equal_keys_the_first_is_found, keys_are_told_apart_by_every_byte,
+           what_a_list_held_before_is_not_found, maps_are_equal_whatever_their_order,
            memory_that_runs_out_is_said)
