@@ -55,10 +55,11 @@ static inline const uint8_t *short_end(const uint8_t *from, const uint8_t *end, 
 
 /* Reads attributes from a tag of the list on, up to the first that is none, has another form than
  * lengths of one byte each, has no room, or, unless noted, is the last; those that do not pass the
- * sieve are passed over. What is written may alias all else, hence the copies. */
-static inline const uint8_t *index_short(struct attributes *list, const struct key_sieve *sieve,
-                                         const uint8_t *start, const uint8_t *end, bool noted,
-                                         uint8_t tag)
+ * sieve are passed over. What is written may alias all else, hence the copies; inlined, as it
+ * tests nothing of sieve and noted in its loop then. */
+static inline __attribute__((always_inline)) const uint8_t *
+index_short(struct attributes *list, const struct key_sieve *sieve, const uint8_t *start,
+            const uint8_t *end, bool noted, uint8_t tag)
 {
     struct attribute *item = list->items, *full = item;
     uint8_t *mark = list->marks;
@@ -90,9 +91,9 @@ static inline const uint8_t *index_short(struct attributes *list, const struct k
 
 /* Reads attributes from a tag of the list on. NULL: the first has another form, or there is no
  * room. */
-static inline const uint8_t *index_attributes(struct attributes *list,
-                                              const struct key_sieve *sieve, const uint8_t *start,
-                                              const uint8_t *end, bool noted)
+static inline __attribute__((always_inline)) const uint8_t *
+index_attributes(struct attributes *list, const struct key_sieve *sieve, const uint8_t *start,
+                 const uint8_t *end, bool noted)
 {
     const uint8_t *at = sieve ? index_short(list, sieve, start, end, noted, *start)
                               : index_short(list, NULL, start, end, noted, *start);
