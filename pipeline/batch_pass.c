@@ -47,16 +47,13 @@ static void carry_notes(const struct batch *from, const struct splice *splice, s
     if (!notes)
         return;
     struct otlp_span_note *made = (struct otlp_span_note *)(void *)notes->data, *next = made;
-    size_t edit = 0;
+    const struct splice_edit *edit = splice->edits, *last = edit + splice->count;
     int64_t shift = 0;
     for (size_t i = 0; i < rows.size / sizeof *old; i++) {
-        for (; edit < splice->count; edit++) {
-            const struct splice_edit *each = &splice->edits[edit];
-            if (each->at + each->remove > old[i].at)
-                break;
-            shift += (int64_t)splice_insert_size(each) - (int64_t)each->remove;
-        }
-        bool gone = edit < splice->count && splice->edits[edit].at < old[i].at;
+        const size_t at = old[i].at;
+        for (; edit < last && edit->at + edit->remove <= at; edit++)
+            shift += (int64_t)splice_insert_size(edit) - (int64_t)edit->remove;
+        bool gone = edit < last && edit->at < at;
         *next = old[i];
         next->at = (uint32_t)(old[i].at + shift);
         next->attributes = next->attributes_end = next->name = 0;

@@ -21,6 +21,7 @@ struct ottl_group {
     enum ottl_error_mode mode;
     struct member *conditions, *statements;
     size_t condition_count, statement_count;
+    size_t plain_count; /* of its conditions: those in front that need no run */
     bool reaches_out, adds_items, reads_client;
 };
 
@@ -220,6 +221,9 @@ struct ottl_group *ottl_group_new(const struct ottl_settings *settings, enum sig
     if (group) {
         group->mode = mode;
         (void)is_mode(settings->error_mode, &group->mode);
+        while (!teller.any && group->plain_count < group->condition_count &&
+               ottl_is_plain(group->conditions[group->plain_count].ottl))
+            group->plain_count++;
     }
     if (!teller.any)
         return group;
@@ -353,7 +357,7 @@ enum edit_verdict ottl_group_drops(const struct ottl_group *group, struct reques
                                    struct ottl_errors *errors)
 {
     size_t i = 0;
-    for (; i < group->condition_count && ottl_is_plain(group->conditions[i].ottl); i++)
+    for (; i < group->plain_count; i++)
         if (ottl_plain_holds(group->conditions[i].ottl, at))
             return EDIT_DROP;
     return i < group->condition_count ? drops_from(group, i, at, errors) : EDIT_KEEP;

@@ -241,17 +241,21 @@ static enum edit_verdict edit_points(struct request_edit *edit)
 static inline bool attribute_edit(struct request_edit *edit, const struct record *item,
                                   const struct attribute *each, struct splice_edit *change)
 {
-    const uint8_t *end = item->body.data + item->body.size;
-    const uint8_t *from = each->source.data ? each->source.data : end;
+    const uint8_t *from = each->source.data;
     struct view text = {0};
-    if (each->source.data ? !each->changed && !each->gone : each->gone)
+    if (!each->changed && !each->gone)
+        return false;
+    if (!from && each->gone)
         return false;
     if (!each->gone) {
         text = attributes_field(each, item->list, item->arena);
-        edit->splice->failed = edit->splice->failed || !text.data;
-        edit->notes_spoilt = edit->notes_spoilt || view_eq(each->key, PROFILE_ATTRIBUTE);
+        if (!text.data)
+            edit->splice->failed = true;
+        if (view_eq(each->key, PROFILE_ATTRIBUTE))
+            edit->notes_spoilt = true;
     }
-    size_t at = (size_t)(from - edit->splice->source.data);
+    size_t at =
+        (size_t)((from ? from : item->body.data + item->body.size) - edit->splice->source.data);
     *change = (struct splice_edit){at, each->source.size, text};
     return true;
 }
@@ -287,8 +291,9 @@ static bool add_attributes(struct request_edit *edit, const struct record *item)
     struct splice_edit *next = splice_room(splice, list->count);
     if (!next)
         return false;
-    for (size_t i = 0; i < list->count; i++) {
-        if (!attribute_edit(edit, item, &list->items[i], next))
+    const struct attribute *last = list->items + list->count;
+    for (const struct attribute *each = list->items; each < last; each++) {
+        if (!attribute_edit(edit, item, each, next))
             continue;
         growth += (int64_t)next->insert.size - (int64_t)next->remove;
         next++;
