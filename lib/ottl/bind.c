@@ -315,6 +315,8 @@ static bool bind_editor(const struct binder *binder, struct ottl_node *editor)
     if (!bind_node(binder, editor))
         return false;
     ottl->adds_items = editor->function->contexts & FN_ADDS_ITEMS;
+    bool path = ottl_has(editor, 0) && editor->items[0]->kind == NODE_PATH;
+    ottl->edited = ottl_level(path ? editor->items[0]->context : binder->context);
     if (!ottl_has_target(editor->function))
         return true;
     const struct ottl_node *target = editor->count ? editor->items[0] : NULL;

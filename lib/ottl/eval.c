@@ -1,7 +1,6 @@
 /* Evaluates nodes. */
 #include "lib/ottl/function.h"
 #include "lib/ottl/path.h"
-#include "lib/wire/proto/proto_plain.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -362,16 +361,6 @@ struct ottl_value ottl_index(struct ottl_value value, struct ottl_node *const *k
 
 /* ---- nodes ---- */
 
-/* The string of an AnyValue if it is shorter than 128 bytes, as most are. Data NULL: another value.
- */
-static inline struct view short_text(struct view any)
-{
-    if (any.size < 2 || any.data[0] != PLAIN_TAG(1, WIRE_LEN) || any.data[1] >= 0x80 ||
-        any.data[1] != any.size - 2)
-        return (struct view){0};
-    return (struct view){any.data + 2, any.size - 2};
-}
-
 /* As the evaluation of its children and ottl_compare, for a `plain` comparison. */
 static bool compare_plain(const struct ottl_node *node, struct request_edit *at)
 {
@@ -384,7 +373,7 @@ static bool compare_plain(const struct ottl_node *node, struct request_edit *at)
             text = field.bytes;
     } else {
         const struct attribute *item = record_find(record, path->keys[0]->value.bytes);
-        text = item ? short_text(item->any) : (struct view){0};
+        text = item ? ottl_short_text(item->any) : (struct view){0};
         if (item && !text.data) {
             struct value value = value_read(item->any);
             text = value.kind == VALUE_STRING ? value.bytes : text;
@@ -415,16 +404,10 @@ static bool truth(const struct ottl_node *node, struct ottl_run *run)
     return !run->failed && value.boolean;
 }
 
-struct ottl_value ottl_node_eval(const struct ottl_node *node, struct ottl_run *run)
+struct ottl_value ottl_node_compute(const struct ottl_node *node, struct ottl_run *run)
 {
     struct ottl_value a, b;
-    if (run->failed)
-        return ottl_nil();
     switch (node->kind) {
-    case NODE_LITERAL:
-        return node->value;
-    case NODE_PATH:
-        return ottl_path_get(node, run);
     case NODE_CALL:
         a = node->function->fn(run, node);
         return node->key_count ? ottl_index(a, node->keys, node->key_count, run) : a;
@@ -449,6 +432,8 @@ struct ottl_value ottl_node_eval(const struct ottl_node *node, struct ottl_run *
         return list_of(node, run);
     case NODE_MAP_OF:
         return map_of(node, run);
+    case NODE_LITERAL:
+    case NODE_PATH:
     case NODE_ENUM:
     case NODE_FUNCTION:
         break;
@@ -467,23 +452,29 @@ void ottl_run_begin(struct ottl_run *run, struct request_edit *at, enum ottl_con
     run->error[0] = '\0';
 }
 
+/* Whether an edit of a list lacked memory and lost nothing; the list can be edited again then. */
+static inline bool lacked_room(struct attributes *list)
+{
+    if (!list->failed || list->partial)
+        return false;
+    list->failed = false;
+    return true;
+}
+
 /* Runs the editor. Where it lacked memory and changed nothing, that is an error of this statement
  * alone. */
-static void edit(const struct ottl_node *editor, struct ottl_run *run)
+static void edit(const struct ottl *ottl, struct ottl_run *run)
 {
-    bool path = ottl_has(editor, 0) && editor->items[0]->kind == NODE_PATH;
-    enum ottl_context context = path ? editor->items[0]->context : run->context;
-    struct record *record = &run->at->records[ottl_level(context)];
+    const struct ottl_node *editor = ottl->editor;
+    struct record *record = &run->at->records[ottl->edited];
     bool failed_before = record->failed;
     editor->function->fn(run, editor);
-    struct attributes *lists[] = {&run->cache, &record->attributes};
     bool failed = record->failed && !failed_before;
     record->failed = failed_before;
-    for (size_t i = 0; i < 2; i++)
-        if ((i == 0 || record->read) && lists[i]->failed && !lists[i]->partial) {
-            lists[i]->failed = false;
-            failed = true;
-        }
+    if (lacked_room(&run->cache))
+        failed = true;
+    if (record->read && lacked_room(&record->attributes))
+        failed = true;
     if (failed && !run->failed)
         ottl_fail(run, "out of memory");
 }
@@ -493,7 +484,7 @@ enum ottl_result ottl_eval(const struct ottl *ottl, struct ottl_run *run)
     run->failed = false;
     bool holds = !ottl->where || truth(ottl->where, run);
     if (holds && !run->failed && ottl->editor)
-        edit(ottl->editor, run);
+        edit(ottl, run);
     if (run->failed)
         return OTTL_ERROR;
     return holds ? OTTL_YES : OTTL_NO;

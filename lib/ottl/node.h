@@ -61,6 +61,7 @@ struct ottl {
     size_t call_count, call_room, node_count;
     enum ottl_context inferred;
     bool reaches_out, adds_items, reads_client;
+    enum edit_level edited; /* of the record that the editor changes, or is called for */
     struct key_sieve sieves[EDIT_LEVELS]; /* once bound */
 };
 
@@ -71,8 +72,6 @@ bool ottl_say(const struct ottl *ottl, size_t at, struct ottl_fault *fault, cons
 /* Fails the run; NIL, for callers to return. */
 struct ottl_value ottl_fail(struct ottl_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-
-struct ottl_value ottl_node_eval(const struct ottl_node *node, struct ottl_run *run);
 
 static inline struct arena *ottl_arena(struct ottl_run *run)
 {
@@ -96,6 +95,19 @@ bool ottl_path_settable(const struct ottl_node *path, enum ottl_context context)
 enum ottl_context ottl_path_context(struct view name);
 
 struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *run);
+
+/* What a node that is neither literal nor path evaluates to, of a run that has not failed. */
+struct ottl_value ottl_node_compute(const struct ottl_node *node, struct ottl_run *run);
+
+static inline struct ottl_value ottl_node_eval(const struct ottl_node *node, struct ottl_run *run)
+{
+    if (run->failed)
+        return ottl_nil();
+    if (node->kind == NODE_LITERAL)
+        return node->value;
+    return node->kind == NODE_PATH ? ottl_path_get(node, run) : ottl_node_compute(node, run);
+}
+
 void ottl_path_set(const struct ottl_node *path, struct ottl_run *run,
                    const struct ottl_value *value);
 

@@ -120,7 +120,7 @@ static struct ottl_value get_id(const struct ottl_node *path, const struct ottl_
     return ottl_bytes(type, id);
 }
 
-static struct ottl_value hex_of(struct ottl_run *run, struct view id)
+static __attribute__((noinline)) struct ottl_value hex_of(struct ottl_run *run, struct view id)
 {
     static const char hex[] = "0123456789abcdef";
     char text[2 * ID_MAX];
@@ -306,10 +306,14 @@ static struct ottl_value get_attributes(const struct ottl_node *path, struct ott
     struct ottl_value key = ottl_node_eval(path->keys[0], run);
     if (key.type != TYPE_STRING)
         return ottl_fail(run, "a key of %.*s must be a string", VIEW_ARG(path->name));
-    bool there = cache ? attributes_get(&run->cache, key.bytes, &value)
-                       : record_attribute(record, key.bytes, &value);
-    if (!there)
+    const struct attribute *found =
+        cache ? attributes_find(&run->cache, key.bytes) : record_find(record, key.bytes);
+    if (!found)
         return ottl_nil();
+    struct view text = ottl_short_text(found->any);
+    if (text.data && path->key_count == 1)
+        return ottl_string(text);
+    value = value_read(found->any);
     return ottl_index(ottl_of_value(&value), path->keys + 1, path->key_count - 1, run);
 }
 
