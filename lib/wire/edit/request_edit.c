@@ -320,11 +320,13 @@ static inline bool noted(struct request_edit *edit, struct view body, struct rec
     const struct otlp_span_note *rows = (const void *)edit->notes.data, *row;
     const size_t count = edit->notes.size / sizeof *rows,
                  at = (size_t)(body.data - edit->splice->source.data);
-    while (edit->noted < count && rows[edit->noted].at < at)
-        edit->noted++;
-    if (edit->noted == count)
+    size_t i = edit->noted;
+    while (i < count && rows[i].at < at)
+        i++;
+    edit->noted = i;
+    if (i == count)
         return false;
-    row = &rows[edit->noted];
+    row = &rows[i];
     if (row->at != at || !row->attributes_end)
         return false;
     note->attributes = view_between(body.data + row->attributes, body.data + row->attributes_end);

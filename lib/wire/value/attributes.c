@@ -243,9 +243,8 @@ static __attribute__((noinline)) struct attribute *find_in_many(struct attribute
 
 struct attribute *attributes_find(struct attributes *attributes, struct view key)
 {
-    if (attributes->count > 8)
-        return find_in_many(attributes, key);
-    return attributes->count ? find_in_eight(attributes, 0, key) : NULL;
+    bool few = attributes->count - 1 < 8; /* and not none, which wraps around */
+    return few ? find_in_eight(attributes, 0, key) : find_in_many(attributes, key);
 }
 
 bool attributes_get(struct attributes *attributes, struct view key, struct value *value)
