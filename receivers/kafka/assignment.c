@@ -13,6 +13,8 @@
 /* And then, for requests that are being sent at that moment. */
 #define LAST_NS NS_PER_S
 
+enum { SHORT_MS = 200 }; /* between questions about a partition that is shorter than expected */
+
 /* ---- assigned ---- */
 
 static bool signal_of(const struct kafka_group *group, const char *topic, enum signal *signal)
@@ -122,12 +124,14 @@ static bool may_go_on(const struct kafka_group *group)
     return !atomic_load(&group->stopping) && !rdkafka.assignment_lost(group->client);
 }
 
-static struct start_request request_of(const struct kafka_group *group)
+static struct start_request request_of(struct kafka_group *group)
 {
     return (struct start_request){.client = group->client,
                                   .earliest = group->self->initial_offset != 0,
                                   .replay_ns = group->self->replay,
-                                  .now = clock_wall(group->self->env->clock)};
+                                  .now = clock_wall(group->self->env->clock),
+                                  .mono = clock_mono(&clock_system),
+                                  .short_since = &group->short_since};
 }
 
 static void report_expired(struct kafka_group *group, const rd_kafka_topic_partition_list_t *list,
@@ -152,6 +156,7 @@ static bool find_starts(struct kafka_group *group, rd_kafka_topic_partition_list
                         struct feed_start *starts)
 {
     char error[256], last[256] = "";
+    group->short_since = 0;
     while (may_go_on(group)) {
         struct start_request request = request_of(group);
         set_signals(group, list, starts);
@@ -165,6 +170,8 @@ static bool find_starts(struct kafka_group *group, rd_kafka_topic_partition_list
         snprintf(last, sizeof last, "%s", error);
         group_set_phase(group, GROUP_JOINING, error);
         group_ask_brokers(group);
+        if (group->short_since) /* they answer at once */
+            group_pause(group, SHORT_MS);
     }
     return false;
 }

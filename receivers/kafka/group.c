@@ -33,7 +33,7 @@ void group_set_phase(struct kafka_group *group, enum group_phase phase, const ch
 
 /* ---- the thread ---- */
 
-static void group_pause(struct kafka_group *group, int ms)
+void group_pause(struct kafka_group *group, int ms)
 {
     uint64_t until = clock_mono(&clock_system) + (uint64_t)ms * NS_PER_MS;
     pthread_mutex_lock(&group->lock);

@@ -66,6 +66,8 @@ struct kafka_group {
     uint64_t commit_at, ask_at; /* mono */
     uint64_t look_at;           /* mono; when to ask about all that is committed */
     uint64_t lease;             /* mono */
+    uint64_t short_since;       /* start_offsets.h */
+    uint64_t errors_before;     /* the peer's when partitions were assigned last */
     uint64_t ran_at;            /* when the group's thread last noted that it runs, mono */
     _Atomic bool commit_all;    /* the last commit failed */
 
@@ -91,6 +93,8 @@ void group_close(struct kafka_group *group);
 /* ---- for the group's files ---- */
 
 void group_set_phase(struct kafka_group *group, enum group_phase phase, const char *trouble);
+/* group.c: waits, unless the group stops. */
+void group_pause(struct kafka_group *group, int ms);
 
 /* group.c: sets until when (mono) the session lasts at most. Records in flight are not sent after
  * that: a process that was stopped for a while, such as a paused container, may have lost its

@@ -1,9 +1,13 @@
 #include "receivers/kafka/start_offsets.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { ASK_MS = 5000 };
+
+/* How long a partition must end before what is committed until its topic counts as made again. */
+#define SURE_NS (10 * NS_PER_S)
 
 static bool start_failed(rd_kafka_resp_err_t code, const char *what, char *error, size_t error_size)
 {
@@ -39,12 +43,42 @@ static rd_kafka_topic_partition_list_t *ask_all(const struct start_request *requ
     return NULL;
 }
 
+bool start_is_cut(const struct start_request *request, bool ends_before)
+{
+    if (!ends_before || !*request->short_since)
+        *request->short_since = ends_before ? request->mono : 0;
+    return ends_before && request->mono >= *request->short_since + SURE_NS;
+}
+
+/* Whether all partitions have what is committed, or have ended before it for long enough. */
+static bool ends_are_sure(const struct start_request *request,
+                          const rd_kafka_topic_partition_list_t *list,
+                          const rd_kafka_topic_partition_list_t *ends, char *error, size_t size)
+{
+    int at = -1;
+    for (int i = 0; i < list->cnt; i++)
+        if (list->elems[i].offset > ends->elems[i].offset)
+            at = i;
+    if (start_is_cut(request, at >= 0) || at < 0)
+        return true;
+    kafka_topic_refresh(request->client); /* another may lead it by now */
+    snprintf(error, size,
+             "%s/%d ends at offset %" PRId64 ", before the committed %" PRId64
+             ": a broker may be behind",
+             list->elems[at].topic, list->elems[at].partition, ends->elems[at].offset,
+             list->elems[at].offset);
+    return false;
+}
+
 static bool ask_ends(const struct start_request *request, rd_kafka_topic_partition_list_t *list,
                      struct feed_start *starts, char *error, size_t error_size)
 {
     rd_kafka_topic_partition_list_t *ends =
         ask_all(request, list, RD_KAFKA_OFFSET_END, error, error_size);
-    if (!ends)
+    bool sure = ends && ends_are_sure(request, list, ends, error, error_size);
+    if (ends && !sure)
+        rdkafka.topic_partition_list_destroy(ends);
+    if (!sure)
         return false;
     for (int i = 0; i < ends->cnt; i++) {
         starts[i].end = ends->elems[i].offset;

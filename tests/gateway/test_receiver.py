@@ -476,3 +476,39 @@ def test_a_profile_that_is_cut_again_for_its_topic_leaves_no_unreadable_parts(ka
     assert harness.wait_for(lambda: gateway.metrics()["lag"] == 0, 60), gateway.explain()
     assert gateway.stop() == 0 and sidecar.stop() == 0
     assert sidecar.lines("refuses records of") and not gateway.lines("cannot be read")
+
+
+@pytest.mark.takes(10)
+def test_a_broker_that_is_behind_does_not_move_the_start(kafka, producer, backend, tmp_path):
+    """It ends before the committed offset, as one does that led the partition before it stopped."""
+    import confluent_kafka
+    name = kafka.topic("behind", 1)
+    producer.spans(name, 1, 10, partitions=1)
+    other = confluent_kafka.Consumer(kafka.client(**{"group.id": name}))
+    other.commit(offsets=[confluent_kafka.TopicPartition(name, 0, 20)], asynchronous=False)
+    other.close()
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": kafka.addresses, "group_id": name, "traces": {"topics": [name]}}, backend,
+        wait=False)
+    told = f"{name}/0 ends at offset 10, before the committed 20: a broker may be behind"
+    assert harness.wait_for(lambda: gateway.lines(told), 60), gateway.tail()
+    assert told in gateway.ready()[1]
+    numbers = producer.spans(name, 11, 15, partitions=1)
+    assert harness.wait_for(lambda: backend.has(numbers[10:]), 60), gateway.tail()
+    assert set(backend.spans) == set(numbers[10:])
+    assert gateway.stop() == 0
+
+
+@pytest.mark.takes(20)
+def test_a_partition_that_stays_shorter_than_what_is_committed_is_read_again(
+        kafka, producer, backend, tmp_path):
+    import confluent_kafka
+    name = kafka.topic("shorter", 1)
+    numbers = producer.spans(name, 1, 10, partitions=1)
+    other = confluent_kafka.Consumer(kafka.client(**{"group.id": name}))
+    other.commit(offsets=[confluent_kafka.TopicPartition(name, 0, 20)], asynchronous=False)
+    other.close()
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": kafka.addresses, "group_id": name, "traces": {"topics": [name]}}, backend)
+    assert harness.wait_for(lambda: backend.has(numbers), 60), gateway.tail()
+    assert gateway.stop() == 0

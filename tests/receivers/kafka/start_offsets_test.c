@@ -72,7 +72,24 @@ START_TEST(what_the_broker_deleted_is_skipped_and_counted_unless_it_was_delivere
 }
 END_TEST
 
-SUITE_MAIN("start_offsets", the_time_is_that_of_the_earliest_open_span_of_the_lane,
+START_TEST(a_partition_that_ends_before_the_committed_offset_is_asked_about_again)
+{
+    uint64_t since = 0;
+    struct start_request request = {.mono = 100 * S, .short_since = &since};
+    ck_assert(!start_is_cut(&request, false) && since == 0);
+    ck_assert(!start_is_cut(&request, true));
+    request.mono = 109 * S;
+    ck_assert(!start_is_cut(&request, true));
+    request.mono = 111 * S;
+    ck_assert(!start_is_cut(&request, false)); /* the broker that answered first was behind */
+    ck_assert(!start_is_cut(&request, true));
+    request.mono = 121 * S;
+    ck_assert(start_is_cut(&request, true));
+}
+END_TEST
+
+SUITE_MAIN("start_offsets", a_partition_that_ends_before_the_committed_offset_is_asked_about_again,
+           the_time_is_that_of_the_earliest_open_span_of_the_lane,
            profiles_are_whole_from_the_time_that_was_sought,
            without_a_time_they_are_whole_from_the_first_record_or_from_now,
            what_the_broker_deleted_is_skipped_and_counted_unless_it_was_delivered)
