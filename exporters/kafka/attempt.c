@@ -120,6 +120,7 @@ static void note_result(struct attempt *attempt, size_t i)
     }
     if (outcome.verdict == VERDICT_REJECT) {
         refuse(attempt, record, outcome);
+        attempt->timed_out |= record->result == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT;
     } else {
         attempt->progress->delivered = true;
         atomic_fetch_add(&attempt->self->records, 1);
@@ -136,7 +137,7 @@ struct outcome attempt_make(struct attempt *attempt)
     arena_init(&attempt->arena, ARENA_CAP);
     arena_charge(&attempt->arena, attempt->batch->payload->budget, budget_use, ARENA_SMALL);
     attempt->again = OUTCOME_OK;
-    attempt->remake = false;
+    attempt->remake = attempt->timed_out = false;
     attempt->limit = (size_t)self->produce.max_message_bytes;
     attempt->together = atomic_load(&self->batch_bytes);
     struct outcome outcome =
@@ -187,13 +188,16 @@ bool attempt_has_more(const struct attempt *attempt)
            attempt->again.verdict == VERDICT_OK;
 }
 
-/* A broker's complaint explains more than a timeout does. */
-static struct outcome explained(struct kafka_exporter *self, struct outcome outcome)
+/* A broker's complaint, or replicas that are missing, explain more than a timeout does. */
+static struct outcome explained(const struct attempt *attempt, struct outcome outcome)
 {
     char trouble[KAFKA_TROUBLE_SIZE];
-    if (outcome.cause != CAUSE_UNAVAILABLE)
+    enum cause cause = outcome.cause;
+    if (cause != CAUSE_UNAVAILABLE)
         return outcome;
-    enum cause cause = kafka_peer_trouble(&self->peer, trouble, sizeof trouble);
+    if (!attempt->timed_out || !producer_lacks_replicas(self->producer, trouble, sizeof trouble))
+        cause = kafka_peer_trouble(&self->peer, trouble, sizeof trouble);
+    struct kafka_exporter *self = attempt->self;
     return *trouble ? outcome_of(VERDICT_RETRY, cause, "%s", trouble) : outcome;
 }
 
@@ -203,7 +207,7 @@ struct outcome attempt_outcome(const struct attempt *attempt)
     uint32_t items = attempt->batch->items;
     struct outcome outcome = progress->refusal;
     if (attempt->again.verdict != VERDICT_OK)
-        return explained(attempt->self, attempt->again);
+        return explained(attempt, attempt->again);
     if (progress->lost == 0)
         return OUTCOME_OK;
     outcome.verdict = VERDICT_OK;

@@ -16,6 +16,7 @@ struct attempt {
     size_t limit;         /* of a record */
     size_t together;      /* of records in one request, when the records were made */
     struct outcome again; /* why some records must be sent again; OK: none must */
+    bool timed_out;       /* that some were not acknowledged in time is one reason */
     bool remake;          /* a broker refuses records as they are: they must be made again */
 };
 

@@ -2,6 +2,7 @@
 
 #include "exporters/kafka/accumulator.h"
 #include "exporters/kafka/partition_counts.h"
+#include "exporters/kafka/replicas.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "pipeline/native_record.h"
@@ -40,6 +41,7 @@ struct producer {
     pthread_rwlock_t lock; /* guards client; a send holds it for reading */
     rd_kafka_t *client;
     struct accumulator accumulator;
+    struct replicas replicas;
     pthread_t thread;               /* gives the client its records and serves its callbacks */
     struct partition_counts counts; /* that thread's */
     size_t given;                   /* that thread's: records without an answer */
@@ -238,16 +240,22 @@ static uint64_t attempt_timeout(const struct kafka_exporter *self)
 static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf, char *error,
                         size_t size)
 {
-    static const char *const acks[] = {"all", "all", "1", "0"};
     static const char *const codecs[] = {"none", "gzip", "snappy", "lz4", "zstd"};
     const struct kafka_produce *produce = &self->produce;
     int64_t together = (int64_t)atomic_load(&self->batch_bytes);
     uint64_t attempt = attempt_timeout(self);
     int64_t timeout = attempt ? kafka_ms(attempt, 1000, DAY_MS) : 0;
     int64_t request = timeout ? timeout / 3 : 10000;
-    bool all = strcmp(acks[produce->required_acks], "all") == 0;
+    bool all = acks_all(self);
     kafka_conf_set(conf, "acks", acks[produce->required_acks], error, size);
     kafka_conf_set(conf, "enable.idempotence", all ? "true" : "false", error, size);
+static const char *const acks[] = {"all", "all", "1", "0"};
+
+static bool acks_all(const struct kafka_exporter *self)
+{
+    return strcmp(acks[self->produce.required_acks], "all") == 0;
+}
+
     kafka_conf_set(conf, "partitioner", "murmur2_random", error, size);
     kafka_conf_set(conf, "compression.codec", codecs[produce->compression], error, size);
     kafka_conf_set_int(conf, "compression.level", produce->params.level, error, size);
@@ -340,6 +348,7 @@ void producer_free(struct producer *producer)
     client_stop(producer);
     accumulator_release(&producer->accumulator);
     pthread_rwlock_destroy(&producer->lock);
+    replicas_init(&producer->replicas);
     free(producer);
 }
 
@@ -352,6 +361,7 @@ static void client_again(struct producer *producer)
         env_error(producer->self->env, "%s", text);
 }
 
+    replicas_release(&producer->replicas);
 /* Replaces a client that failed for good, that could not be started, or that is outdated. That the
  * user may not write is said by kafka_peer_error or the outcome, not again at each attempt. */
 static void replace_client(struct producer *producer)
@@ -389,8 +399,38 @@ static void stall(struct producer *producer, const struct progress *progress, ui
         rdkafka.metadata_destroy(metadata);
     else if (code == RD_KAFKA_RESP_ERR__TRANSPORT)
         kafka_peer_no_broker(peer);
-    enum cause cause = kafka_peer_why(peer, trouble, sizeof trouble);
+    enum cause cause = CAUSE_UNAVAILABLE;
+    bool lacks = !code && lacks_replicas(producer, trouble, sizeof trouble);
+    if (lacks && replicas_due(&producer->replicas))
+        env_warn(producer->self->env, "%s", trouble);
+    if (!lacks)
+        cause = kafka_peer_why(peer, trouble, sizeof trouble);
     struct outcome why =
+size_t producer_ask_limit(struct producer *producer, const char *topic)
+{
+    int64_t limit = 0;
+    pthread_rwlock_rdlock(&producer->lock);
+    if (producer->client && !atomic_load(&producer->aborted))
+        limit = kafka_topic_config(producer->client, topic).max_message_bytes;
+    pthread_rwlock_unlock(&producer->lock);
+    return limit > 0 ? (size_t)limit : 0;
+}
+
+/* Under the lock. */
+static bool lacks_replicas(struct producer *producer, char *text, size_t size)
+{
+    return acks_all(producer->self) && producer->client && !atomic_load(&producer->aborted) &&
+           replicas_lack(&producer->replicas, producer->client, text, size);
+}
+
+bool producer_lacks_replicas(struct producer *producer, char *text, size_t size)
+{
+    pthread_rwlock_rdlock(&producer->lock);
+    bool lacks = lacks_replicas(producer, text, size);
+    pthread_rwlock_unlock(&producer->lock);
+    return lacks;
+}
+
         *trouble ? outcome_of(VERDICT_RETRY, cause, "%s", trouble)
                  : outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE,
                               "no broker has acknowledged a record for %.0f s", (double)ns / 1e9);
@@ -516,6 +556,8 @@ bool producer_probe(struct producer *producer, enum signal signal, char *text, s
 {
     struct kafka_exporter *self = producer->self;
     const char *topic = kafka_topic(self, signal);
+    if (acks_all(self) && kafka_topic_lacks_replicas(producer->client, topic, text, size))
+        return false;
     pthread_rwlock_rdlock(&producer->lock);
     int partitions = producer->client
                          ? kafka_topic_partitions(producer->client, &self->peer, topic, text, size)

@@ -13,6 +13,13 @@ void producer_free(struct producer *producer); /* may be NULL */
 void producer_send(struct producer *producer, struct record *const *records, size_t count,
                    const struct progress *progress);
 
+/* Whether brokers refuse records, because too few replicas of a topic are in sync; text is then a
+ * sentence that names it. Blocks for up to some seconds. Any thread. */
+bool producer_lacks_replicas(struct producer *producer, char *text, size_t size);
+
+/* Asks for a topic's max.message.bytes; 0: not known. Blocks for up to some seconds. Any thread. */
+size_t producer_ask_limit(struct producer *producer, const char *topic);
+
 /* Waits for all sends, then replaces the client by one with the instance's batch_bytes. Any
  * thread. */
 void producer_resize(struct producer *producer);
@@ -22,7 +29,8 @@ void producer_abort(struct producer *producer);
 
 /* Asks the brokers about the topic of a signal: whether it exists; if records of spans and profiles
  * have the key of their process, whether it has as many partitions as the topic of the signal asked
- * about before; and whether it takes records as large as this exporter sends. text is "" before.
+ * about before; whether enough of its replicas are in sync; and whether it takes records as large
+ * as this exporter sends. text is "" before.
  * False: text says what is wrong; else it has warnings or is "". Blocks. */
 bool producer_probe(struct producer *producer, enum signal signal, char *text, size_t size);
 

@@ -381,3 +381,7 @@ struct outcome kafka_outcome(rd_kafka_resp_err_t code, const char *topic)
         return outcome_of(verdict, cause, "%s", words);
     return outcome_of(verdict, cause, "topic %s: %s", topic, words);
 }
+    if (code == RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS ||
+        code == RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+        words = "fewer replicas are in sync than its min.insync.replicas: start the brokers that "
+                "are down, or lower that";

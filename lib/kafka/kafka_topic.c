@@ -3,12 +3,14 @@
 #include "lib/base/clock.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ASK_MS = 500, CONFIG_MS = 2000, REFRESH_MS = 1000, TOPIC_MAX = 249 };
+enum { TOPICS_LOOKED_AT = 16 }; /* for their replicas, each with a request */
 
 #define ANSWER_NS (5 * NS_PER_S)
 
@@ -66,6 +68,8 @@ static void read_entry(struct kafka_topic_config *config, const char *name, cons
         config->auto_create = strcmp(value, "true") == 0;
     else if (strcmp(name, "max.message.bytes") == 0 || strcmp(name, "message.max.bytes") == 0)
         config->max_message_bytes = strtoll(value, NULL, 10);
+    else if (strcmp(name, "min.insync.replicas") == 0)
+        config->least_in_sync = strtoll(value, NULL, 10);
 }
 
 static void read_config(rd_kafka_event_t *event, struct kafka_topic_config *config)
@@ -114,6 +118,51 @@ struct kafka_topic_config kafka_new_topic_config(rd_kafka_t *client)
         return (struct kafka_topic_config){0};
     snprintf(id, sizeof id, "%d", broker);
     return describe(client, RD_KAFKA_RESOURCE_BROKER, id);
+}
+
+bool kafka_replicas_lack(const struct rd_kafka_metadata_topic *topic, int64_t least_in_sync,
+                         char *text, size_t size)
+{
+    for (int i = 0; i < topic->partition_cnt; i++) {
+        const struct rd_kafka_metadata_partition *partition = &topic->partitions[i];
+        int all = partition->replica_cnt, now = partition->isr_cnt;
+        /* brokers expect no more than the topic has */
+        if (!now || now >= (least_in_sync && least_in_sync < all ? least_in_sync : all))
+            continue;
+        if (least_in_sync)
+            snprintf(text, size,
+                     "topic %s: brokers refuse records of partition %d, because %d of its %d "
+                     "replicas %s in sync and min.insync.replicas is %" PRId64
+                     ": start the brokers that are down, or lower that",
+                     topic->topic, partition->id, now, all, now == 1 ? "is" : "are", least_in_sync);
+        else
+            snprintf(text, size,
+                     "topic %s: brokers may refuse records of partition %d, because %d of its %d "
+                     "replicas %s in sync: start the brokers that are down, or lower "
+                     "min.insync.replicas",
+                     topic->topic, partition->id, now, all, now == 1 ? "is" : "are");
+        return true;
+    }
+    return false;
+}
+
+bool kafka_topic_lacks_replicas(rd_kafka_t *client, const char *topic, char *text, size_t size)
+{
+    const struct rd_kafka_metadata *metadata;
+    rd_kafka_topic_t *only = topic ? rdkafka.topic_new(client, topic, NULL) : NULL;
+    bool asked = (only || !topic) && !rdkafka.metadata(client, 0, only, &metadata, ASK_MS);
+    bool lacks = false;
+    for (int i = 0; asked && !lacks && i < metadata->topic_cnt && i < TOPICS_LOOKED_AT; i++) {
+        const struct rd_kafka_metadata_topic *each = &metadata->topics[i];
+        if (!each->err)
+            lacks = kafka_replicas_lack(each, kafka_topic_config(client, each->topic).least_in_sync,
+                                        text, size);
+    }
+    if (asked)
+        rdkafka.metadata_destroy(metadata);
+    if (only)
+        rdkafka.topic_destroy(only);
+    return lacks;
 }
 
 void kafka_add_warning(char *text, size_t size, const char *format, ...)

@@ -20,6 +20,7 @@ struct kafka_topic_config {
     bool append_time;          /* message.timestamp.type=LogAppendTime */
     bool auto_create;          /* of the brokers: a topic that is written to is created */
     int64_t max_message_bytes; /* of a batch of records; 0: not known */
+    int64_t least_in_sync;     /* min.insync.replicas; 0: not known */
 };
 
 /* Asks for a topic's configuration. All zero: the brokers did not answer, or do not let this user
@@ -28,6 +29,16 @@ struct kafka_topic_config kafka_topic_config(rd_kafka_t *client, const char *top
 
 /* Asks a broker for what it would give a new topic; otherwise like kafka_topic_config. */
 struct kafka_topic_config kafka_new_topic_config(rd_kafka_t *client);
+
+/* Whether brokers refuse a topic's records with acks=all, because fewer of its replicas are in sync
+ * than least_in_sync; text is then a sentence that says what to do. With least_in_sync 0 (not
+ * known) it is true if any replica is not in sync. Pure. */
+bool kafka_replicas_lack(const struct rd_kafka_metadata_topic *topic, int64_t least_in_sync,
+                         char *text, size_t size);
+
+/* Asks the brokers whether a topic that exists lacks replicas like that, or with topic NULL,
+ * whether one of the topics in use does. False: none does, or no broker answers. */
+bool kafka_topic_lacks_replicas(rd_kafka_t *client, const char *topic, char *text, size_t size);
 
 /* Appends a sentence to the warnings in text, which is a string. */
 void kafka_add_warning(char *text, size_t size, const char *format, ...)

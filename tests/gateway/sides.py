@@ -31,7 +31,7 @@ class Sidecar(harness.Program):
     """spanlink with OTLP and Pyroscope's protocol in, and an exporter kafka with these settings."""
 
     def __init__(self, folder, kafka, signals=("traces",), env=None, name="sidecar", wait=True,
-                 metrics_port=None):
+                 metrics_port=None, status=None):
         self.metrics_port = metrics_port
         self.http, self.ingest = harness.free_port(), harness.free_port()
         folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,9 @@ class Sidecar(harness.Program):
         kafka = {"retry_on_failure": {"initial_interval": "200ms", "max_interval": "1s"}, **kafka}
         self.config.write_text(yaml.safe_dump({
             "receivers": receivers, "exporters": {"kafka": kafka},
-            "service": {"telemetry": {"metrics": {"readers": [{"pull": {"exporter": {"prometheus": {
+            "extensions": {"status": {"endpoint": f"127.0.0.1:{status}"}} if status else {},
+            "service": {"extensions": ["status"] if status else [],
+                        "telemetry": {"metrics": {"readers": [{"pull": {"exporter": {"prometheus": {
                             "host": "127.0.0.1", "port": metrics_port}}}}]} if metrics_port
                             else {"level": "none"}},
                         "pipelines": {signal: {

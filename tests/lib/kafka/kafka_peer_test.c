@@ -149,3 +149,6 @@ SUITE_MAIN("kafka_peer", a_port_with_another_protocol_is_told,
            a_closed_connection_hints_at_the_protocol,
            credentials_explain_what_follows_until_a_success, only_what_can_never_pass_is_rejected,
            a_producer_without_a_right_to_write_says_which_it_needs)
+    ck_assert_ptr_nonnull(
+        strstr(kafka_outcome(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, "spans").text,
+               "topic spans: fewer replicas are in sync than its min.insync.replicas"));
