@@ -28,7 +28,7 @@ void accumulator_set(struct accumulator *accumulator, uint64_t linger, size_t mo
     accumulator->lent = false;
 }
 
-static size_t size_of(const struct record *record)
+size_t accumulator_size(const struct record *record)
 {
     return record->value.size + record->key.size + OVERHEAD;
 }
@@ -49,7 +49,7 @@ bool accumulator_add(struct accumulator *accumulator, struct record *const *reco
         records[i]->next = NULL;
         *accumulator->end = records[i];
         accumulator->end = &records[i]->next;
-        accumulator->bytes += size_of(records[i]);
+        accumulator->bytes += accumulator_size(records[i]);
     }
     accumulator->count += count;
     bool wake = !accumulator->lent && count > 0 && (empty || (!full && is_full(accumulator)));
@@ -61,10 +61,10 @@ bool accumulator_add(struct accumulator *accumulator, struct record *const *reco
 static struct record *take_first(struct accumulator *accumulator)
 {
     struct record *taken = accumulator->first, *last = taken;
-    size_t count = 1, bytes = size_of(taken);
+    size_t count = 1, bytes = accumulator_size(taken);
     size_t most = accumulator->most > FEW ? accumulator->most : FEW;
     while (last->next) {
-        bytes += size_of(last->next);
+        bytes += accumulator_size(last->next);
         if (count >= most || (count >= FEW && bytes > accumulator->most_bytes))
             break;
         last = last->next;
@@ -76,7 +76,7 @@ static struct record *take_first(struct accumulator *accumulator)
         accumulator->end = &accumulator->first;
     accumulator->count -= count;
     for (const struct record *each = taken; each; each = each->next)
-        accumulator->bytes -= size_of(each);
+        accumulator->bytes -= accumulator_size(each);
     accumulator->lent = true;
     return taken;
 }

@@ -36,4 +36,7 @@ bool accumulator_add(struct accumulator *accumulator, struct record *const *reco
  * before. Call it only once the brokers have answered for all that were taken before. */
 struct record *accumulator_take(struct accumulator *accumulator, uint64_t now, int *wait_ms);
 
+/* Bytes of a record as this counts them: about what it takes in a batch. */
+size_t accumulator_size(const struct record *record);
+
 #endif

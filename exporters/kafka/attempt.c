@@ -28,24 +28,25 @@ static void refuse(struct attempt *attempt, const struct record *record, struct 
     attempt->progress->refusal = why;
 }
 
-/* The topic's own limit is below ours: halves the size of its records from now on. */
+/* The topic's own limit is below ours: its records are smaller from now on. */
 static void lower_limit(struct attempt *attempt, const struct record *record)
 {
     struct kafka_exporter *self = attempt->self;
-    size_t limit = attempt->limit / 2;
+    attempt->remake = true;
+    if (topic_limit(self, record->topic) < attempt->limit) /* another attempt has lowered it */
+        return;
+    size_t told = producer_ask_limit(self->producer, record->topic);
+    size_t limit = topic_limit_next(attempt->limit, record->together, told);
     if (!topic_limit_lower(self, record->topic, limit)) {
-        if (topic_limit(self, record->topic) > limit)
-            attempt->again = outcome_no_memory();
-        else
-            attempt->remake = true;
+        attempt->remake = topic_limit(self, record->topic) <= limit;
+        attempt->again = attempt->remake ? attempt->again : outcome_no_memory();
         return;
     }
-    attempt->remake = true;
     producer_resize(self->producer);
     env_warn(self->env,
              "topic %s: a broker refuses records of %zu bytes, sending at most %zu from now on; "
-             "set producer.max_message_bytes to the topic's max.message.bytes",
-             record->topic, record->value.size, limit);
+             "set producer.max_message_bytes to the topic's max.message.bytes%s",
+             record->topic, record->value.size, limit, limit == told ? ", which is that" : "");
 }
 
 /* A broker refuses records that came in one batch together: a record that cannot be divided may not
@@ -59,8 +60,11 @@ static bool was_in_company(const struct attempt *attempt, const struct record *r
 static void lower_company(struct attempt *attempt, const struct record *record)
 {
     struct kafka_exporter *self = attempt->self;
-    size_t together = attempt->together / 2;
     attempt->remake = true;
+    if (atomic_load(&self->batch_bytes) < attempt->together)
+        return;
+    size_t told = producer_ask_limit(self->producer, record->topic);
+    size_t together = topic_limit_next(attempt->together, record->together, told);
     if (!batch_bytes_lower(self, together))
         return;
     producer_resize(self->producer);
@@ -116,11 +120,11 @@ static void note_result(struct attempt *attempt, size_t i)
     }
     if (outcome.verdict == VERDICT_RETRY) {
         attempt->again = outcome;
+        attempt->timed_out |= record->result == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT;
         return;
     }
     if (outcome.verdict == VERDICT_REJECT) {
         refuse(attempt, record, outcome);
-        attempt->timed_out |= record->result == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT;
     } else {
         attempt->progress->delivered = true;
         atomic_fetch_add(&attempt->self->records, 1);
@@ -191,13 +195,13 @@ bool attempt_has_more(const struct attempt *attempt)
 /* A broker's complaint, or replicas that are missing, explain more than a timeout does. */
 static struct outcome explained(const struct attempt *attempt, struct outcome outcome)
 {
+    struct kafka_exporter *self = attempt->self;
     char trouble[KAFKA_TROUBLE_SIZE];
     enum cause cause = outcome.cause;
     if (cause != CAUSE_UNAVAILABLE)
         return outcome;
     if (!attempt->timed_out || !producer_lacks_replicas(self->producer, trouble, sizeof trouble))
         cause = kafka_peer_trouble(&self->peer, trouble, sizeof trouble);
-    struct kafka_exporter *self = attempt->self;
     return *trouble ? outcome_of(VERDICT_RETRY, cause, "%s", trouble) : outcome;
 }
 

@@ -119,6 +119,7 @@ struct record {
     struct flight *flight;      /* the send that waits for it */
     struct record *next;        /* in the accumulator */
     rd_kafka_resp_err_t result; /* once it landed */
+    size_t together;            /* if it was refused for its size: bytes of what it was sent with */
 };
 
 struct records {

@@ -45,6 +45,8 @@ struct producer {
     pthread_t thread;               /* gives the client its records and serves its callbacks */
     struct partition_counts counts; /* that thread's */
     size_t given;                   /* that thread's: records without an answer */
+    size_t given_bytes;             /* that thread's: of these, and of those that were answered
+                                       since there were none */
     bool started;
     _Atomic bool stopping;
     _Atomic bool aborted;
@@ -78,6 +80,12 @@ static rd_kafka_resp_err_t result_of(const struct producer *producer, rd_kafka_r
     return purged && !atomic_load(&producer->aborted) ? RD_KAFKA_RESP_ERR__MSG_TIMED_OUT : code;
 }
 
+static bool is_too_large(rd_kafka_resp_err_t code)
+{
+    return code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
+           code == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE;
+}
+
 static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, void *opaque)
 {
     const struct kafka_exporter *self = ((struct kafka_peer *)opaque)->owner;
@@ -89,6 +97,8 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
         kafka_peer_works(opaque);
         partition_counts_note(&self->producer->counts, record->batch->signal);
     }
+    if (is_too_large(message->err))
+        ((struct record *)message->_private)->together = self->producer->given_bytes;
     self->producer->given--;
     land(message->_private, result_of(self->producer, message->err));
 }
@@ -186,6 +196,9 @@ static rd_kafka_resp_err_t produce(struct producer *producer, struct record *rec
 
 static void give(struct producer *producer, struct record *record)
 {
+    producer->given_bytes = 0;
+    for (const struct record *each = record; each; each = each->next)
+        producer->given_bytes += accumulator_size(each);
     for (struct record *next; record; record = next) {
         next = record->next;
         rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR__PURGE_QUEUE;

@@ -1,5 +1,7 @@
 #include "exporters/kafka/topic_limits.h"
 
+#include "exporters/kafka/attempt.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,14 @@ size_t topic_limit(const struct kafka_exporter *self, const char *topic)
 {
     const struct topic_limit *found = limit_find(self, topic);
     return found ? atomic_load(&found->bytes) : (size_t)self->produce.max_message_bytes;
+}
+
+size_t topic_limit_next(size_t limit, size_t together, size_t told)
+{
+    if (told && told < limit)
+        return told > LEAST_RECORD ? told : LEAST_RECORD;
+    size_t half = (together && together < limit ? together : limit) / 2;
+    return half > LEAST_RECORD ? half : LEAST_RECORD;
 }
 
 static bool limit_add(struct kafka_exporter *self, const char *topic, size_t bytes)

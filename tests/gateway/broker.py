@@ -172,6 +172,20 @@ class Kafka:
         from confluent_kafka import admin
         self.admin.create_partitions([admin.NewPartitions(topic, partitions)])[topic].result(60)
 
+    def configure(self, topic, **config):
+        """Sets properties of a topic that exists, with underscores for dots."""
+        from confluent_kafka import admin
+        made = admin.ConfigResource(admin.ResourceType.TOPIC, topic, incremental_configs=[
+            admin.ConfigEntry(key.replace("_", "."), str(value),
+                              incremental_operation=admin.AlterConfigOpType.SET)
+            for key, value in config.items()])
+        self.admin.incremental_alter_configs([made])[made].result(60)
+
+    def coordinator(self, group):
+        """The id of the broker that keeps a group's members and offsets."""
+        found = self.admin.describe_consumer_groups([group])[group].result(60)
+        return found.coordinator.id
+
     def delete_before(self, topic, partition, offset):
         """Deletes a partition's records before an offset, as retention does."""
         import confluent_kafka

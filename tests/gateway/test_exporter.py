@@ -157,6 +157,27 @@ def test_a_topic_with_a_smaller_limit_gets_smaller_records(kafka, tmp_path):
     assert sidecar.lines("refuses records of", "max.message.bytes")
 
 
+def test_a_limit_that_is_lowered_while_records_come_is_met_in_one_step(kafka, tmp_path):
+    topic = kafka.topic("lowered", 1)
+    sidecar = sides.Sidecar(tmp_path, {"brokers": kafka.addresses, "traces": {"topic": topic}})
+    assert sidecar.post("traces", spans("shop", 1, 40, 1000).SerializeToString()) == 200
+    assert len(kafka.records(topic, 1)) == 1
+    kafka.configure(topic, max_message_bytes=20000)
+    sent, told = 40, "sending at most 20000 from now on"
+
+    def refused():
+        nonlocal sent
+        body = spans("shop", sent + 1, 40, 1000).SerializeToString()
+        assert sidecar.post("traces", body) == 200
+        sent += 40
+        return harness.wait_for(lambda: sidecar.lines("refuses records of"), 1)
+    assert harness.wait_for(refused, 60), sidecar.tail()
+    assert harness.wait_for(lambda: set(gateways.read_spans(kafka.records(topic))) == set(
+        range(1, sent + 1)), 60), sidecar.tail()
+    assert sidecar.stop() == 0
+    assert len(sidecar.lines("refuses")) == len(sidecar.lines(told)) == 1, sidecar.tail()
+
+
 def test_a_topics_smaller_limit_is_only_that_topics(kafka, tmp_path):
     kafka.topic("ample_spans", 1)
     kafka.topic("small_logs", 1, max_message_bytes=60000)
