@@ -94,7 +94,7 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
         const struct record *record = message->_private;
         atomic_store_explicit(&self->producer->self->acknowledged, clock_mono(&clock_system),
                               memory_order_relaxed);
-        kafka_peer_works(opaque);
+        kafka_peer_works(opaque, rdkafka.message_broker_id(message));
         partition_counts_note(&self->producer->counts, record->batch->signal);
     }
     if (is_too_large(message->err))
@@ -250,6 +250,13 @@ static uint64_t attempt_timeout(const struct kafka_exporter *self)
     return self->timeout;
 }
 
+static const char *const acks[] = {"all", "all", "1", "0"};
+
+static bool acks_all(const struct kafka_exporter *self)
+{
+    return strcmp(acks[self->produce.required_acks], "all") == 0;
+}
+
 static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf, char *error,
                         size_t size)
 {
@@ -262,13 +269,6 @@ static void set_produce(const struct kafka_exporter *self, rd_kafka_conf_t *conf
     bool all = acks_all(self);
     kafka_conf_set(conf, "acks", acks[produce->required_acks], error, size);
     kafka_conf_set(conf, "enable.idempotence", all ? "true" : "false", error, size);
-static const char *const acks[] = {"all", "all", "1", "0"};
-
-static bool acks_all(const struct kafka_exporter *self)
-{
-    return strcmp(acks[self->produce.required_acks], "all") == 0;
-}
-
     kafka_conf_set(conf, "partitioner", "murmur2_random", error, size);
     kafka_conf_set(conf, "compression.codec", codecs[produce->compression], error, size);
     kafka_conf_set_int(conf, "compression.level", produce->params.level, error, size);
@@ -348,6 +348,7 @@ struct producer *producer_new(struct kafka_exporter *self, char *error, size_t e
     pthread_rwlock_init(&producer->lock, &attributes);
     pthread_rwlockattr_destroy(&attributes);
     accumulator_init(&producer->accumulator);
+    replicas_init(&producer->replicas);
     if (client_start(producer, error, error_size))
         return producer;
     producer_free(producer);
@@ -360,8 +361,8 @@ void producer_free(struct producer *producer)
         return;
     client_stop(producer);
     accumulator_release(&producer->accumulator);
+    replicas_release(&producer->replicas);
     pthread_rwlock_destroy(&producer->lock);
-    replicas_init(&producer->replicas);
     free(producer);
 }
 
@@ -374,7 +375,6 @@ static void client_again(struct producer *producer)
         env_error(producer->self->env, "%s", text);
 }
 
-    replicas_release(&producer->replicas);
 /* Replaces a client that failed for good, that could not be started, or that is outdated. That the
  * user may not write is said by kafka_peer_error or the outcome, not again at each attempt. */
 static void replace_client(struct producer *producer)
@@ -401,24 +401,6 @@ void producer_resize(struct producer *producer)
     pthread_rwlock_unlock(&producer->lock);
 }
 
-/* An attempt may have no end: says that it fails meanwhile, and why. */
-static void stall(struct producer *producer, const struct progress *progress, uint64_t ns)
-{
-    const struct rd_kafka_metadata *metadata;
-    struct kafka_peer *peer = &producer->self->peer;
-    char trouble[KAFKA_TROUBLE_SIZE];
-    rd_kafka_resp_err_t code = rdkafka.metadata(producer->client, 0, NULL, &metadata, ASK_MS);
-    if (!code)
-        rdkafka.metadata_destroy(metadata);
-    else if (code == RD_KAFKA_RESP_ERR__TRANSPORT)
-        kafka_peer_no_broker(peer);
-    enum cause cause = CAUSE_UNAVAILABLE;
-    bool lacks = !code && lacks_replicas(producer, trouble, sizeof trouble);
-    if (lacks && replicas_due(&producer->replicas))
-        env_warn(producer->self->env, "%s", trouble);
-    if (!lacks)
-        cause = kafka_peer_why(peer, trouble, sizeof trouble);
-    struct outcome why =
 size_t producer_ask_limit(struct producer *producer, const char *topic)
 {
     int64_t limit = 0;
@@ -444,6 +426,24 @@ bool producer_lacks_replicas(struct producer *producer, char *text, size_t size)
     return lacks;
 }
 
+/* An attempt may have no end: says that it fails meanwhile, and why. */
+static void stall(struct producer *producer, const struct progress *progress, uint64_t ns)
+{
+    const struct rd_kafka_metadata *metadata;
+    struct kafka_peer *peer = &producer->self->peer;
+    char trouble[KAFKA_TROUBLE_SIZE];
+    rd_kafka_resp_err_t code = rdkafka.metadata(producer->client, 0, NULL, &metadata, ASK_MS);
+    if (!code)
+        rdkafka.metadata_destroy(metadata);
+    else if (code == RD_KAFKA_RESP_ERR__TRANSPORT)
+        kafka_peer_no_broker(peer);
+    enum cause cause = CAUSE_UNAVAILABLE;
+    bool lacks = !code && lacks_replicas(producer, trouble, sizeof trouble);
+    if (lacks && replicas_due(&producer->replicas))
+        env_warn(producer->self->env, "%s", trouble);
+    if (!lacks)
+        cause = kafka_peer_why(peer, trouble, sizeof trouble);
+    struct outcome why =
         *trouble ? outcome_of(VERDICT_RETRY, cause, "%s", trouble)
                  : outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE,
                               "no broker has acknowledged a record for %.0f s", (double)ns / 1e9);
@@ -556,6 +556,8 @@ static bool probe_topic(struct producer *producer, enum signal signal, int parti
     struct kafka_exporter *self = producer->self;
     const char *topic = kafka_topic(self, signal);
     bool paired = kafka_key_of(self, signal) == KAFKA_KEY_PROCESS;
+    if (acks_all(self) && kafka_topic_lacks_replicas(producer->client, topic, text, size))
+        return false;
     if (paired && !kafka_topic_matches(&self->match, topic, partitions, text, size))
         return false;
     struct kafka_topic_config config = kafka_topic_config(producer->client, topic);
@@ -569,8 +571,6 @@ bool producer_probe(struct producer *producer, enum signal signal, char *text, s
 {
     struct kafka_exporter *self = producer->self;
     const char *topic = kafka_topic(self, signal);
-    if (acks_all(self) && kafka_topic_lacks_replicas(producer->client, topic, text, size))
-        return false;
     pthread_rwlock_rdlock(&producer->lock);
     int partitions = producer->client
                          ? kafka_topic_partitions(producer->client, &self->peer, topic, text, size)

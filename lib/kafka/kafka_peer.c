@@ -6,11 +6,16 @@
 #include "lib/net/tls/tls_client.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define UNREACHABLE_EVERY_NS (60 * NS_PER_S)
 /* How long connections end without a word until that is said: longer than a broker's restart. */
 #define SILENT_NS (3 * NS_PER_S)
+/* How long after its last complaint a broker counts as down: librdkafka waits 30 s for a connection
+ * and at most 10 s before the next attempt. If it does not try again, the broker is not needed. */
+#define DOWN_NS (45 * NS_PER_S)
 
 /* What an idempotent producer without any right to write is told. */
 #define KAFKA_MAY_NOT_WRITE                                                                        \
@@ -47,6 +52,9 @@ bool kafka_peer_is_outdated(struct kafka_peer *peer)
 /* Splits "ssl://host:port/1: text (after 3ms in state UP, 5 identical error(s) suppressed)". */
 static void complaint_parts(const char *reason, struct view *broker, struct view *text)
 {
+    static const char coordinator[] = "GroupCoordinator: "; /* its address follows */
+    if (strncmp(reason, coordinator, sizeof coordinator - 1) == 0)
+        reason += sizeof coordinator - 1;
     const char *colon = strstr(reason, ": ");
     const char *scheme = strstr(reason, "://");
     const char *from = scheme && colon && scheme < colon ? scheme + 3 : reason;
@@ -129,6 +137,9 @@ enum cause kafka_complaint(rd_kafka_resp_err_t code, const char *reason, char *o
                      VIEW_ARG(broker));
         else if (text_has(text, "Disconnected"))
             snprintf(out, size, "%s%.*s closed the connection", before, VIEW_ARG(broker));
+        else if (text_has(text, "ApiVersionRequest failed") && text_has(text, "Timed out"))
+            snprintf(out, size, "%s%.*s accepts connections and does not answer", before,
+                     VIEW_ARG(broker));
         else
             snprintf(out, size, "%s%.*s cannot be reached: %.*s", before, VIEW_ARG(broker),
                      VIEW_ARG(after_failed(text)));
@@ -137,6 +148,64 @@ enum cause kafka_complaint(rd_kafka_resp_err_t code, const char *reason, char *o
         snprintf(out, size, "%.*s", VIEW_ARG(text));
         return CAUSE_INTERNAL;
     }
+}
+
+/* The id in "host:port/ID: text"; -1: there is none. */
+static int32_t complaint_id(struct view broker)
+{
+    const char *after = (const char *)broker.data + broker.size;
+    char *end;
+    long id = *after == '/' ? strtol(after + 1, &end, 10) : -1;
+    return id >= 0 && end > after + 1 && *end == ':' && id <= INT32_MAX ? (int32_t)id : -1;
+}
+
+/* ---- brokers that are down ---- */
+
+static void down_remove(struct kafka_peer *peer, size_t i)
+{
+    peer->down[i] = peer->down[--peer->down_count];
+}
+
+/* Forgets those that are not needed any more. */
+static void down_expire(struct kafka_peer *peer)
+{
+    uint64_t now = clock_mono(&clock_system);
+    for (size_t i = peer->down_count; i-- > 0;)
+        if (now > peer->down[i].at + DOWN_NS)
+            down_remove(peer, i);
+}
+
+static struct kafka_down *down_find(struct kafka_peer *peer, const char *address)
+{
+    for (size_t i = 0; i < peer->down_count; i++)
+        if (strcmp(peer->down[i].address, address) == 0)
+            return &peer->down[i];
+    return NULL;
+}
+
+static void down_note(struct kafka_peer *peer, const char *reason, const char *trouble)
+{
+    struct view broker, text;
+    complaint_parts(reason, &broker, &text);
+    struct kafka_down made = {.id = -1, .at = clock_mono(&clock_system)};
+    if (!broker.size || broker.size >= sizeof made.address)
+        return;
+    snprintf(made.address, sizeof made.address, "%.*s", VIEW_ARG(broker));
+    snprintf(made.text, sizeof made.text, "%s", trouble);
+    made.id = complaint_id(broker);
+    struct kafka_down *old = down_find(peer, made.address);
+    if (old && made.id < 0)
+        made.id = old->id;
+    if (!old && peer->down_count == KAFKA_DOWN_MOST)
+        down_remove(peer, 0);
+    *(old ? old : &peer->down[peer->down_count++]) = made;
+}
+
+/* Without an id it is the one that was configured: if that is the only one, what is known of others
+ * is from it. */
+static bool down_is(const struct kafka_peer *peer, const struct kafka_down *down, int32_t broker)
+{
+    return down->id >= 0 ? down->id == broker : peer->single;
 }
 
 /* ---- the log ---- */
@@ -152,11 +221,15 @@ static bool peer_due(struct kafka_peer *peer, enum cause cause)
     return true;
 }
 
-/* Refused credentials explain everything that follows, so they are not replaced. */
-static void peer_trouble(struct kafka_peer *peer, enum cause cause, const char *text)
+/* Refused credentials explain everything that follows, so they are not replaced. reason: of a
+ * broker that cannot be reached; NULL: it is not known which. */
+static void peer_trouble(struct kafka_peer *peer, enum cause cause, const char *text,
+                         const char *reason)
 {
     pthread_mutex_lock(&peer->mutex);
     bool due = peer_due(peer, cause);
+    if (reason && cause == CAUSE_UNAVAILABLE)
+        down_note(peer, reason, text);
     if (!*peer->trouble || peer->cause != CAUSE_AUTH || cause == CAUSE_AUTH) {
         snprintf(peer->trouble, sizeof peer->trouble, "%s", text);
         peer->cause = cause;
@@ -246,7 +319,7 @@ void kafka_peer_error(rd_kafka_t *client, int code, const char *reason, void *op
     if (cause == CAUSE_NONE)
         return;
     atomic_fetch_add_explicit(&peer->errors, 1, memory_order_relaxed);
-    peer_trouble(peer, cause, text);
+    peer_trouble(peer, cause, text, reason);
 }
 
 void kafka_peer_silence(struct kafka_peer *peer)
@@ -270,50 +343,97 @@ void kafka_peer_log(const rd_kafka_t *client, int level, const char *facility, c
         log_debug("%s: librdkafka: %s: %s", id, facility, text);
 }
 
-void kafka_peer_works(struct kafka_peer *peer)
+/* What is left of the trouble: a broker that is down, or nothing. Returns whether all is well and
+ * was logged not to be. */
+static bool settle_trouble(struct kafka_peer *peer)
 {
-    pthread_mutex_lock(&peer->mutex);
+    const struct kafka_down *down = peer->down_count ? &peer->down[peer->down_count - 1] : NULL;
+    uint64_t told_ns = peer->told_ns[CAUSE_UNAVAILABLE];
     bool told = false;
+    for (int i = 0; i < CAUSE_COUNT; i++)
+        told |= peer->told_ns[i] != 0;
+    memset(peer->told_ns, 0, sizeof peer->told_ns);
+    peer->told_ns[CAUSE_UNAVAILABLE] = down ? told_ns : 0;
+    peer->cause = CAUSE_UNAVAILABLE;
+    snprintf(peer->trouble, sizeof peer->trouble, "%s", down ? down->text : "");
+    return told && !down;
+}
+
+void kafka_peer_works(struct kafka_peer *peer, int32_t broker)
+{
+    bool told = false;
+    pthread_mutex_lock(&peer->mutex);
     peer->silent_since = 0;
+    for (size_t i = peer->down_count; i-- > 0;)
+        if (down_is(peer, &peer->down[i], broker))
+            down_remove(peer, i);
     if (*peer->trouble) {
-        for (int i = 0; i < CAUSE_COUNT; i++)
-            told |= peer->told_ns[i] != 0;
-        memset(peer->told_ns, 0, sizeof peer->told_ns);
-        *peer->trouble = '\0';
+        down_expire(peer);
+        told = settle_trouble(peer);
     }
     pthread_mutex_unlock(&peer->mutex);
     if (told)
-        log_info("%s: the brokers can be reached again", peer->id);
+        log_info("%s: the brokers that are needed can be reached again", peer->id);
+}
+
+int kafka_peer_close_socket(int socket, void *opaque)
+{
+    struct kafka_peer *peer = opaque;
+    atomic_fetch_add_explicit(&peer->closed, 1, memory_order_relaxed);
+    return close(socket);
+}
+
+const char *kafka_peer_wordless(const struct kafka_peer *peer, uint64_t closed)
+{
+    return atomic_load(&peer->closed) > closed ? KAFKA_CLOSES : KAFKA_MUTE;
 }
 
 void kafka_peer_no_broker(struct kafka_peer *peer)
 {
     uint64_t now = clock_mono(&clock_system);
     pthread_mutex_lock(&peer->mutex);
-    if (!peer->silent_since)
+    if (!peer->silent_since) {
         peer->silent_since = now;
-    bool closes = !*peer->trouble && now >= peer->silent_since + SILENT_NS;
+        peer->silent_closed = atomic_load(&peer->closed);
+    }
+    bool wordless = !*peer->trouble && now >= peer->silent_since + SILENT_NS;
+    const char *text = kafka_peer_wordless(peer, peer->silent_closed);
     pthread_mutex_unlock(&peer->mutex);
-    if (!closes)
+    if (!wordless)
         return;
     atomic_fetch_add_explicit(&peer->errors, 1, memory_order_relaxed);
-    peer_trouble(peer, CAUSE_UNAVAILABLE, KAFKA_CLOSES);
+    peer_trouble(peer, CAUSE_UNAVAILABLE, text, NULL);
+}
+
+/* Under the mutex. */
+static enum cause peer_why(struct kafka_peer *peer, char *out, size_t size)
+{
+    snprintf(out, size, "%s", peer->trouble);
+    return *peer->trouble ? peer->cause : CAUSE_NONE;
 }
 
 enum cause kafka_peer_why(struct kafka_peer *peer, char *out, size_t size)
 {
     pthread_mutex_lock(&peer->mutex);
-    snprintf(out, size, "%s", peer->trouble);
-    enum cause cause = *peer->trouble ? peer->cause : CAUSE_NONE;
+    enum cause cause = peer_why(peer, out, size);
     pthread_mutex_unlock(&peer->mutex);
     return cause;
+}
+
+bool kafka_peer_is_down(struct kafka_peer *peer, char *out, size_t size)
+{
+    pthread_mutex_lock(&peer->mutex);
+    down_expire(peer);
+    bool down = peer->down_count > 0;
+    snprintf(out, size, "%s", down ? peer->down[peer->down_count - 1].text : "");
+    pthread_mutex_unlock(&peer->mutex);
+    return down;
 }
 
 enum cause kafka_peer_trouble(struct kafka_peer *peer, char *out, size_t size)
 {
     pthread_mutex_lock(&peer->mutex);
-    snprintf(out, size, "%s", peer->trouble);
-    enum cause cause = *peer->trouble ? peer->cause : CAUSE_NONE;
+    enum cause cause = peer_why(peer, out, size);
     peer->told_ns[cause] = clock_mono(&clock_system);
     pthread_mutex_unlock(&peer->mutex);
     return cause;
@@ -373,6 +493,10 @@ struct outcome kafka_outcome(rd_kafka_resp_err_t code, const char *topic)
     if (code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
         code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
         words = "this user may not write to it: it needs the operation Write";
+    if (code == RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS ||
+        code == RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+        words = "fewer replicas are in sync than its min.insync.replicas: start the brokers that "
+                "are down, or lower that";
     if (code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
         words = "no broker acknowledged it in time";
     if (cause == CAUSE_SHUTDOWN)
@@ -381,7 +505,3 @@ struct outcome kafka_outcome(rd_kafka_resp_err_t code, const char *topic)
         return outcome_of(verdict, cause, "%s", words);
     return outcome_of(verdict, cause, "topic %s: %s", topic, words);
 }
-    if (code == RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS ||
-        code == RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND)
-        words = "fewer replicas are in sync than its min.insync.replicas: start the brokers that "
-                "are down, or lower that";

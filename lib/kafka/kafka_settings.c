@@ -212,9 +212,11 @@ rd_kafka_conf_t *kafka_conf_new(const struct kafka_settings *settings, struct ka
     }
     rd_kafka_conf_t *conf = rdkafka.conf_new();
     peer->scram = settings->auth.has_sasl && settings->auth.sasl.mechanism != 0;
+    peer->single = settings->brokers.count == 1;
     rdkafka.conf_set_opaque(conf, peer);
     rdkafka.conf_set_log_cb(conf, kafka_peer_log);
     rdkafka.conf_set_error_cb(conf, kafka_peer_error);
+    rdkafka.conf_set_closesocket_cb(conf, kafka_peer_close_socket);
     set_brokers(&settings->brokers, conf, error, error_size);
     kafka_conf_set(conf, "client.id", settings->client_id, error, error_size);
     kafka_conf_set(conf, "log.connection.close", "false", error, error_size);

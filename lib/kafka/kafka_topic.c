@@ -20,7 +20,7 @@ static const struct rd_kafka_metadata *list_topics(rd_kafka_t *client, struct ka
 {
     const struct rd_kafka_metadata *metadata;
     kafka_peer_silence(peer);
-    uint64_t until = clock_mono(&clock_system) + ANSWER_NS;
+    uint64_t until = clock_mono(&clock_system) + ANSWER_NS, closed = atomic_load(&peer->closed);
     rd_kafka_resp_err_t code;
     enum cause cause;
     do {
@@ -31,7 +31,7 @@ static const struct rd_kafka_metadata *list_topics(rd_kafka_t *client, struct ka
         cause = kafka_peer_trouble(peer, text, size);
     } while (cause != CAUSE_AUTH && cause != CAUSE_TLS && clock_mono(&clock_system) < until);
     if (!*text && code == RD_KAFKA_RESP_ERR__TRANSPORT)
-        snprintf(text, size, KAFKA_CLOSES);
+        snprintf(text, size, "%s", kafka_peer_wordless(peer, closed));
     else if (!*text)
         snprintf(text, size, "no broker answers: %s", rdkafka.err2str(code));
     return NULL;

@@ -15,7 +15,7 @@
     X(error_name) X(error_string) X(error_is_fatal) X(error_is_retriable) \
     X(error_txn_requires_abort) X(error_destroy) X(conf_new) X(conf_dup) X(conf_destroy) \
     X(conf_set) X(conf_get) X(conf_set_opaque) X(conf_set_dr_msg_cb) X(conf_set_error_cb) \
-    X(conf_set_log_cb) X(conf_set_ssl_cert_verify_cb) \
+    X(conf_set_log_cb) X(conf_set_ssl_cert_verify_cb) X(conf_set_closesocket_cb) \
     X(conf_set_stats_cb) X(conf_set_throttle_cb) X(conf_set_rebalance_cb) \
     X(conf_set_offset_commit_cb) X(conf_set_events) X(conf_set_background_event_cb) \
     X(conf_set_default_topic_conf) X(topic_conf_new) X(topic_conf_set) X(topic_conf_destroy) \

@@ -204,6 +204,7 @@ static void assigned(struct kafka_group *group, rd_kafka_topic_partition_list_t 
         env_info(group->self->env, "assigned %zu lanes of the group %s", group->reader_count,
                  group->self->group_id);
         group->look_at_counts = true;
+        group->errors_before = atomic_load(&group->peer.errors);
         group->commit_at = 0; /* from then on a topic that is made again is noticed */
     }
     free(starts);
@@ -275,17 +276,22 @@ void group_end_lanes(struct kafka_group *group, bool lost)
 
 static void revoked(struct kafka_group *group, bool lost)
 {
-    char since[CLOCK_TEXT];
+    char since[CLOCK_TEXT], down[KAFKA_TROUBLE_SIZE];
     if (lost && group->reader_count && group->silent)
         env_warn(group->self->env,
                  "no broker has answered since %s: this member gives up its partitions, which "
                  "others may have",
                  clock_text(group->silent, since));
+    else if (lost && group->reader_count && kafka_peer_is_down(&group->peer, down, sizeof down))
+        env_warn(group->self->env, "%s: this member gives up its partitions, which others may have",
+                 down);
     else if (lost && group->reader_count)
         env_warn(group->self->env, "the group gave this member's partitions to others");
     group_end_lanes(group, lost);
     if (!atomic_load(&group->stopping))
-        group_set_phase(group, GROUP_JOINING, "the group is being rebalanced");
+        group_set_phase(group, GROUP_JOINING,
+                        lost ? "this member lost its partitions, and joins the group again"
+                             : "the group is being rebalanced");
     rdkafka.assign(group->client, NULL);
 }
 
@@ -299,7 +305,7 @@ void group_rebalance(rd_kafka_t *client, rd_kafka_resp_err_t code,
     group_set_lease(group, lost ? 0 : TIME_NEVER); /* what follows may take long */
     if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
         atomic_fetch_add(&group->self->rebalances, 1);
-        kafka_peer_works(&group->peer);
+        kafka_peer_works(&group->peer, KAFKA_SOME_BROKER);
         assigned(group, list);
     } else {
         revoked(group, lost);

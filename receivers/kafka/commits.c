@@ -113,7 +113,7 @@ void group_committed(rd_kafka_t *client, rd_kafka_resp_err_t code,
         note_forbidden(group, code ? list : NULL);
     if (!code) {
         atomic_fetch_add(&group->self->commits, 1);
-        kafka_peer_works(&group->peer);
+        kafka_peer_works(&group->peer, KAFKA_SOME_BROKER);
         return;
     }
     if (code == RD_KAFKA_RESP_ERR__NO_OFFSET)

@@ -47,7 +47,7 @@ static void dead_letter_delivered(rd_kafka_t *client, const rd_kafka_message_t *
     if (!message->err) {
         atomic_fetch_add(&letters->self->dead_letters, 1);
         atomic_store(&letters->refused, false);
-        kafka_peer_works(&letters->peer);
+        kafka_peer_works(&letters->peer, rdkafka.message_broker_id(message));
     } else if (!purged) {
         letter_lost(letters, message->err);
     }

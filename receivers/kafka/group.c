@@ -186,7 +186,14 @@ static bool has_failed(struct kafka_group *group, char *text, size_t size)
     const struct kafka_receiver *self = group->self;
     char reason[160];
     rd_kafka_resp_err_t code = rdkafka.fatal_error(group->client, reason, sizeof reason);
-    if (code == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
+    /* A join whose answer was lost is repeated, and the broker takes that for another member. */
+    bool repeated = atomic_load(&group->peer.errors) != group->errors_before;
+    if (code == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID && repeated)
+        snprintf(text, size,
+                 "the broker has ended this member for a later join with group_instance_id %s: its "
+                 "own, repeated since a broker failed, or another member's",
+                 self->group_instance_id);
+    else if (code == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
         snprintf(text, size,
                  "the broker gave this member's place to another with group_instance_id %s",
                  self->group_instance_id);
@@ -253,7 +260,7 @@ static enum leave group_stay(struct kafka_group *group, char *why, size_t size)
 static void *group_run(void *ctx)
 {
     struct kafka_group *group = ctx;
-    char why[192];
+    char why[256];
     unsigned wait_s = REJOIN_S;
     ask_topics(group);
     while (!atomic_load(&group->stopping) && join_group(group)) {

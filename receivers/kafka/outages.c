@@ -51,12 +51,15 @@ void group_note_heard(struct kafka_group *group, bool heard)
     pthread_mutex_unlock(&group->lock);
 }
 
-/* Brokers that refuse this client do answer. */
+/* Brokers that refuse this client do answer. While one of several is down, others do. */
 void group_put_trouble(struct kafka_group *group, struct bytes *out)
 {
-    char why[KAFKA_TROUBLE_SIZE], since[CLOCK_TEXT];
+    char why[KAFKA_TROUBLE_SIZE], down[KAFKA_TROUBLE_SIZE], since[CLOCK_TEXT];
     enum cause cause = kafka_peer_why(&group->peer, why, sizeof why);
-    if (!group->silent)
+    bool is_down = kafka_peer_is_down(&group->peer, down, sizeof down);
+    if (!group->silent && is_down && strcmp(down, group->trouble) != 0)
+        bytes_printf(out, "%s; %s", group->trouble, down);
+    else if (!group->silent)
         bytes_printf(out, "%s", group->trouble);
     else if (*why && cause != CAUSE_UNAVAILABLE)
         bytes_printf(out, "%s", why);

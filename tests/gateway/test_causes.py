@@ -1,4 +1,6 @@
 """What sidecars and gateways that run say of brokers that they cannot use."""
+import socket
+
 import pytest
 
 import credentials
@@ -23,6 +25,21 @@ def test_cleartext_to_a_listener_with_tls_or_sasl_is_explained(
     assert harness.wait_for(lambda: sidecar.lines("kafka: ", CLOSES), 60), sidecar.tail()
     for program in (gateway, sidecar):
         program.kill()
+
+
+@pytest.mark.takes(15)
+def test_a_listener_that_never_answers_is_told(backend, tmp_path):
+    mute = "accepts connections and does not answer"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        gateway = gateways.Gateway(tmp_path, {
+            "brokers": [address], "group_id": "mute"}, backend, wait=False)
+        error = checked(tmp_path, {"brokers": [address]})
+        assert mute in error and "closes" not in error
+        assert harness.wait_for(lambda: f"broker {address} {mute}" in gateway.ready()[1], 60), (
+            gateway.ready())
+    assert gateway.lines("kafka: ", f"the broker {mute}") and not gateway.lines("closes")
+    gateway.kill()
 
 
 @pytest.mark.takes(15)

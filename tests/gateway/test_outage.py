@@ -4,11 +4,13 @@ import signal
 import time
 
 import pytest
+import requests
 
 import broker
 import gateways
 import harness
 import sides
+import test_mistakes
 import tier
 
 WINDOWS_BEFORE, WINDOWS_AFTER = 4, 3    # a service's windows are known before the outage
@@ -128,3 +130,51 @@ def test_a_topic_that_refuses_old_records_gets_them_with_the_time_of_sending(clu
         [record] = cluster.records("strict", 1)
         assert time.time() - record.timestamp / 1000 < 30
         assert sidecar.lines("refuses the time of a record of topic strict")
+
+
+@pytest.fixture
+def three(tmp_path):
+    made = broker.Cluster(tmp_path / "kafka", 3).start()
+    yield made
+    made.stop()
+
+
+@pytest.mark.takes(60)
+def test_what_is_said_while_one_of_three_brokers_is_down(three, backend, tmp_path):
+    # Each partition has its leader on another broker, and all three replicas must be in sync.
+    name = three.topic("strictly", 3, min_insync_replicas=3)
+    status = harness.free_port()
+    settings = {"brokers": three.addresses, "traces": {"topic": name}}
+    sidecar = sides.Sidecar(tmp_path, settings, status=status)
+    hasty = sides.Sidecar(tmp_path, {**settings, "timeout": "2s"}, name="hasty")
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": three.addresses, "group_id": name, "traces": {"topics": [name]}}, backend)
+    why = f"topic {name}: brokers refuse records of partition"
+    todo = "2 of its 3 replicas are in sync and min.insync.replicas is 3: start the brokers"
+    with started([sidecar, hasty, gateway]):
+        assert sidecar.post("traces", gateways.request(1, 1)) == 200
+        assert harness.wait_for(lambda: backend.has([1]), 60), gateway.tail()
+        [victim] = [each for each in three.brokers if three.coordinator(name) == each.node]
+        victim.kill()
+        for number, each in enumerate((sidecar, hasty), 2):
+            assert each.post("traces", gateways.request(number, 1)) == 200
+
+        causes = []
+
+        def shown():
+            causes.append(gateway.ready())
+            page = requests.get(f"http://127.0.0.1:{status}/api/pipelines", timeout=30).text
+            return why in page and todo in page
+        assert harness.wait_for(shown, 60), sidecar.tail()
+        unreachable = f"{three.addresses[victim.node - 1]} cannot be reached"
+        assert all(ready or unreachable in cause for ready, cause in causes), causes
+        assert harness.wait_for(lambda: hasty.lines(" warn ", why, todo), 60), hasty.tail()
+        assert len(sidecar.lines(" warn ", why)) == 1, sidecar.tail()
+        code, _, errors = test_mistakes.check(tmp_path, {
+            "brokers": three.addresses, "traces": {"topic": name}}, "exporters")
+        assert code == 1 and why in errors[0] and todo in errors[0], errors
+        for each in (sidecar, hasty, gateway):
+            assert not each.lines("can be reached again"), each.tail()
+        assert not gateway.lines("gave this member's partitions to others"), gateway.tail()
+        victim.start().wait()
+        assert harness.wait_for(lambda: backend.has([2, 3]), 60), gateway.tail()

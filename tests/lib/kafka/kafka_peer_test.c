@@ -1,6 +1,9 @@
 #include "lib/kafka/kafka_peer.h"
 
+#include "lib/base/clock.h"
+
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/suite.h"
@@ -75,9 +78,90 @@ START_TEST(credentials_explain_what_follows_until_a_success)
     kafka_peer_error(NULL, RD_KAFKA_RESP_ERR__TRANSPORT, "b:1/1: Disconnected", &peer);
     ck_assert_int_eq(kafka_peer_trouble(&peer, text, sizeof text), CAUSE_AUTH);
     ck_assert_str_eq(text, "broker b:1 refuses the user name or the password of auth.sasl");
-    kafka_peer_works(&peer);
+    kafka_peer_works(&peer, 1);
     ck_assert_int_eq(kafka_peer_trouble(&peer, text, sizeof text), CAUSE_NONE);
     ck_assert_str_eq(text, "");
+    kafka_peer_release(&peer);
+}
+END_TEST
+
+static void refuse(struct kafka_peer *peer, const char *broker)
+{
+    char reason[200];
+    snprintf(reason, sizeof reason, "%s: Connect to ipv4#127.0.0.1:9092 failed: Connection refused",
+             broker);
+    kafka_peer_error(NULL, RD_KAFKA_RESP_ERR__TRANSPORT, reason, peer);
+}
+
+START_TEST(a_broker_that_is_down_stays_so_while_others_work)
+{
+    struct kafka_peer peer;
+    kafka_peer_init(&peer, "kafka", NULL);
+    peer.quiet = true;
+    refuse(&peer, "a:1/1");
+    refuse(&peer, "GroupCoordinator: b:1");
+    refuse(&peer, "b:1/2");
+    ck_assert_uint_eq(peer.down_count, 2);
+    kafka_peer_works(&peer, 3);
+    kafka_peer_works(&peer, KAFKA_SOME_BROKER);
+    ck_assert(kafka_peer_is_down(&peer, text, sizeof text));
+    ck_assert_str_eq(text, "broker b:1 cannot be reached: Connection refused");
+    kafka_peer_works(&peer, 2);
+    ck_assert_int_eq(kafka_peer_why(&peer, text, sizeof text), CAUSE_UNAVAILABLE);
+    ck_assert_str_eq(text, "broker a:1 cannot be reached: Connection refused");
+    kafka_peer_works(&peer, 1);
+    ck_assert_int_eq(kafka_peer_why(&peer, text, sizeof text), CAUSE_NONE);
+    ck_assert(!kafka_peer_is_down(&peer, text, sizeof text));
+    kafka_peer_release(&peer);
+}
+END_TEST
+
+START_TEST(a_broker_that_librdkafka_does_not_try_again_is_not_needed)
+{
+    struct kafka_peer peer;
+    kafka_peer_init(&peer, "kafka", NULL);
+    peer.quiet = true;
+    refuse(&peer, "a:1/1");
+    peer.down[0].at -= 46 * NS_PER_S;
+    kafka_peer_works(&peer, 3);
+    ck_assert_int_eq(kafka_peer_why(&peer, text, sizeof text), CAUSE_NONE);
+    kafka_peer_release(&peer);
+}
+END_TEST
+
+START_TEST(the_only_configured_broker_answered_if_any_does)
+{
+    struct kafka_peer peer;
+    kafka_peer_init(&peer, "kafka", NULL);
+    peer.quiet = true;
+    refuse(&peer, "a:1/bootstrap");
+    kafka_peer_works(&peer, 1);
+    ck_assert(kafka_peer_is_down(&peer, text, sizeof text)); /* several are configured */
+    peer.single = true;
+    kafka_peer_works(&peer, 1);
+    ck_assert(!kafka_peer_is_down(&peer, text, sizeof text));
+    for (int i = 0; i < 2 * KAFKA_DOWN_MOST; i++) {
+        snprintf(text, sizeof text, "b%d:1/%d", i, i);
+        refuse(&peer, text);
+    }
+    ck_assert_uint_eq(peer.down_count, KAFKA_DOWN_MOST);
+    kafka_peer_release(&peer);
+}
+END_TEST
+
+START_TEST(a_broker_that_answers_nothing_is_told_from_one_that_closes_connections)
+{
+    struct kafka_peer peer;
+    kafka_peer_init(&peer, "kafka", NULL);
+    ck_assert_str_eq(kafka_peer_wordless(&peer, peer.closed), KAFKA_MUTE);
+    ck_assert_int_eq(kafka_peer_close_socket(-1, &peer), -1);
+    ck_assert_str_eq(kafka_peer_wordless(&peer, 0), KAFKA_CLOSES);
+    ck_assert_int_eq(complain(RD_KAFKA_RESP_ERR__TRANSPORT,
+                              "a:1/bootstrap: ApiVersionRequest failed: Local: Timed out: probably "
+                              "due to broker version < 0.10 (see api.version.request "
+                              "configuration) (after 10003ms in state APIVERSION_QUERY)"),
+                     CAUSE_UNAVAILABLE);
+    ck_assert_str_eq(text, "broker a:1 accepts connections and does not answer");
     kafka_peer_release(&peer);
 }
 END_TEST
@@ -100,6 +184,9 @@ START_TEST(only_what_can_never_pass_is_rejected)
                      "it");
     ck_assert_str_eq(kafka_outcome(RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, "spans").text,
                      "topic spans: this user may not write to it: it needs the operation Write");
+    ck_assert_ptr_nonnull(
+        strstr(kafka_outcome(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, "spans").text,
+               "topic spans: fewer replicas are in sync than its min.insync.replicas"));
     ck_assert_int_eq(kafka_outcome(RD_KAFKA_RESP_ERR_NO_ERROR, "t").verdict, VERDICT_OK);
 }
 END_TEST
@@ -147,8 +234,9 @@ END_TEST
 SUITE_MAIN("kafka_peer", a_port_with_another_protocol_is_told,
            an_unreachable_broker_is_named_with_the_reason, a_wrong_password_is_one_short_sentence,
            a_closed_connection_hints_at_the_protocol,
+           a_broker_that_is_down_stays_so_while_others_work,
+           a_broker_that_librdkafka_does_not_try_again_is_not_needed,
+           the_only_configured_broker_answered_if_any_does,
+           a_broker_that_answers_nothing_is_told_from_one_that_closes_connections,
            credentials_explain_what_follows_until_a_success, only_what_can_never_pass_is_rejected,
            a_producer_without_a_right_to_write_says_which_it_needs)
-    ck_assert_ptr_nonnull(
-        strstr(kafka_outcome(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, "spans").text,
-               "topic spans: fewer replicas are in sync than its min.insync.replicas"));
