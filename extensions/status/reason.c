@@ -243,9 +243,10 @@ static void note_apart(const struct known *known, struct known_span *span, int64
 void reason_sampled(struct known *known, struct known_span *span)
 {
     int64_t gap = trouble_sampled(known, span);
-    if (gap && span->action == WATCH_LINKED)
+    if (span->action != WATCH_LINKED)
+        reason_recount(known, span);
+    else if (gap)
         note_apart(known, span, gap);
-    reason_recount(known, span);
 }
 
 /* It holds of the spans before, too, which were decided while that was not proved yet. */
