@@ -262,6 +262,15 @@ bool budget_use(struct budget *budget, size_t n)
     return !budget || take_by(budget, n, RESERVED);
 }
 
+bool budget_grow(struct budget *budget, size_t n)
+{
+    size_t kept = budget ? budget->reserve / 2 : 0;
+    if (!budget_use(budget, n + kept))
+        return false;
+    budget_give(budget, kept);
+    return true;
+}
+
 /* Work is counted before its charge and discounted after it, so that it never looks like new
  * data. */
 static void count_work(struct budget *budget, size_t n)

@@ -86,6 +86,10 @@ bool budget_take_spare(struct budget *budget, size_t n);
 /* As budget_take, but may use the reserve too. */
 bool budget_use(struct budget *budget, size_t n);
 
+/* As budget_use, for accepted data that take more memory from here on. Half of the reserve stays
+ * free for the work that delivers them. */
+bool budget_grow(struct budget *budget, size_t n);
+
 /* Charges work on data that is about to be accepted: first against what is kept for work, the rest
  * like new data. An amount above the share also requires that a share is left for others, or that
  * no other request has arrived for a second; and it is subject to the limits of budget_take_spare.

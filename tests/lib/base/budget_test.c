@@ -317,12 +317,27 @@ START_TEST(no_budget_is_no_limit)
 {
     ck_assert(budget_take(NULL, SIZE_MAX));
     ck_assert(budget_use(NULL, SIZE_MAX));
+    ck_assert(budget_grow(NULL, SIZE_MAX));
     budget_force(NULL, 1);
     budget_pledge(NULL, 1);
     budget_hold_pledge(NULL);
     budget_drop_pledge(NULL);
     budget_give(NULL, 1);
     ck_assert(!budget_never_fits(NULL, SIZE_MAX));
+}
+END_TEST
+
+START_TEST(accepted_data_that_grow_leave_half_of_the_reserve_to_their_delivery)
+{
+    struct budget budget;
+    budget_init(&budget, 100);
+    budget.reserve = 20;
+    ck_assert(budget_take(&budget, 80));
+    ck_assert(budget_grow(&budget, 10));
+    ck_assert_uint_eq(budget_used(&budget), 90);
+    ck_assert(!budget_grow(&budget, 1));
+    ck_assert_uint_eq(budget_used(&budget), 90);
+    ck_assert(budget_use(&budget, 10));
 }
 END_TEST
 
@@ -459,6 +474,7 @@ SUITE_MAIN(
     work_hides_nothing_of_what_is_resident, a_large_request_alone_is_not_in_its_own_way,
     a_watched_budget_keeps_a_little_free_for_what_it_sees_late,
     a_watched_budget_can_be_filled_and_emptied, before_data_is_refused_free_memory_is_returned,
+    accepted_data_that_grow_leave_half_of_the_reserve_to_their_delivery,
     work_comes_out_of_what_is_kept_for_it, others_have_room_while_a_large_request_is_worked_on,
     work_above_a_share_leaves_a_share_to_others_who_come,
     a_shortage_of_others_comes_before_more_than_a_share,
