@@ -31,6 +31,8 @@ struct env {
     const char *kind;          /* "receiver"; NULL in tests */
     _Atomic bool yields;       /* a reload is about to close it: others may take over its sockets
                                   (lib/net/listeners.h) */
+    _Atomic uint64_t stop_by;  /* processors: until then (mono) close of a stop may wait for room
+                                  downstream; 0: no stop, close must not wait long */
     const struct clock *clock; /* the only source of time */
     struct budget *budget;     /* the process's memory budget */
     struct meter *meter;       /* this instance's counters */

@@ -71,6 +71,15 @@ void runtime_close_processors(const struct graph *graph, const struct graph *but
         close_processor(graph->instances.items[i], but);
 }
 
+/* Processors hand on what they hold while the queues deliver, until then. */
+static void set_stop_by(struct runtime *runtime, uint64_t mono_ns)
+{
+    const struct instance_list *instances = &runtime->graph.instances;
+    for (size_t i = 0; i < instances->count; i++)
+        if (instances->items[i]->component->kind == COMPONENT_PROCESSOR)
+            atomic_store(&instances->items[i]->env.stop_by, mono_ns);
+}
+
 static bool all_empty(struct runtime *runtime)
 {
     const struct instance_list *instances = &runtime->graph.instances;
@@ -108,6 +117,9 @@ void runtime_close_all(struct runtime *runtime, uint64_t deadline)
     if (runtime->journal)
         journal_flush(runtime->journal);
     runtime_each(runtime, COMPONENT_EXPORTER, take_all);
+    set_stop_by(runtime, deadline);
+    if (runtime->hurried)
+        set_stop_by(runtime, 1);
     runtime_close_processors(&runtime->graph, NULL);
     retired_finish(&runtime->retired);
     drain(runtime, deadline);
@@ -147,6 +159,7 @@ static bool await(struct stop_run *run, uint64_t until, const volatile int *hurr
         uint64_t now = clock_mono(&clock_system);
         if (hurry && *hurry && !runtime->hurried) {
             runtime->hurried = true;
+            set_stop_by(runtime, 1);
             until = now + HURRY_NS;
         }
         if (run->done || now >= until)
