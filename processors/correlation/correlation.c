@@ -1,6 +1,7 @@
 /* The component: configuration, lifecycle, and what both signals share. */
 #include "processors/correlation/correlation.h"
 
+#include "processors/correlation/release/ahead.h"
 #include "processors/correlation/release/pack.h"
 #include "processors/correlation/release/release.h"
 #include "processors/correlation/remap_only.h"
@@ -296,8 +297,7 @@ void correlation_hand_on(struct correlation *self)
         env_info(self->env, "%" PRIu64 " span%s that waited for samples %s handed on undecided",
                  undecided, undecided == 1 ? "" : "s", undecided == 1 ? "was" : "were");
     release_send(self, &release);
-    release_resume(self);
-    release_give_up(self);
+    release_finish(self);
 }
 
 void correlation_release(struct correlation *self)
@@ -305,6 +305,7 @@ void correlation_release(struct correlation *self)
     (void)advise_minutely(self, TIME_NEVER - 1);
     advise_log(self);
     correlation_publish_none(self);
+    ahead_release(self);
     bytes_release(&self->advice);
     held_ids_release(&self->hold.ids);
     recent_release(&self->recent);

@@ -47,11 +47,9 @@ struct correlation {
     struct evidence_rules rules;
     struct edit_policy policy;
     struct remap remap;
-    struct remap profile_remap; /* without what a server derives itself from OTLP profiles */
-    uint64_t started;           /* wall */
-    uint64_t since; /* wall; from here on no profile was missed: the start, or that of a process
-                       whose notes were recalled */
-    uint64_t started_mono;
+    struct remap profile_remap;     /* without what a server derives itself from OTLP profiles */
+    uint64_t started, started_mono; /* wall, mono */
+    uint64_t since; /* wall; no profile was missed since the start of this or a recalled process */
     uint64_t recalled_from; /* local time; notes are known from here on; UINT64_MAX: none */
     struct interner interner;
     struct correlation_published published;
@@ -71,8 +69,10 @@ struct correlation {
     uint64_t hold_full_logged; /* ... mono; 0: never logged */
     struct advice_sum crowded, wrong; /* spans without a place, profiles with wrong times */
     struct release unwritten;         /* left the hold, but there was no memory to write them */
+    bool starved;                     /* unwritten waits for room in the budget */
+    struct ahead *ahead;              /* of the instance: release/ahead.h; NULL: none yet */
     struct outgoing *outgoing, **batches_end;
-    uint64_t outgoing_due; /* mono; when to offer them again */
+    uint64_t outgoing_due; /* mono; when to offer them and unwritten again */
     struct correlation_part part;
     uint64_t tick_at; /* mono; the earliest tick asked for */
 };

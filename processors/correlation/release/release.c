@@ -1,11 +1,24 @@
 #include "processors/correlation/release/release.h"
 
+#include "processors/correlation/release/ahead.h"
 #include "processors/correlation/release/release_write.h"
 #include "processors/correlation/tell.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #define AGAIN_AFTER (100 * NS_PER_MS)
+
+/* A reload, whose clients wait meanwhile, waits so long for a queue to make room. */
+#define PATIENCE (200 * NS_PER_MS)
+#define POLL_NS  (5 * NS_PER_MS)
+
+/* The front of a release list that is being written. */
+struct front {
+    struct release_part part;
+    size_t charged;        /* to the budget, while it is written */
+    struct receipt *ahead; /* if the budget has no room; NULL: it has */
+};
 
 /* Asks for a tick unless one is due sooner. Under the lock. */
 static void ask_tick(struct correlation *self)
@@ -16,17 +29,70 @@ static void ask_tick(struct correlation *self)
 
 void release_at_tick(struct correlation *self, struct release *release)
 {
+    release_sort(release);
     release_join(&self->unwritten, release);
     self->outgoing_due = clock_mono(self->env->clock);
     env_tick_at(self->env, self->outgoing_due);
 }
 
+/* Keeps it before what came to wait meanwhile. */
 static void keep_unwritten(struct correlation *self, struct release *release)
 {
     pthread_mutex_lock(&self->lock);
+    release_join(release, &self->unwritten);
     release_join(&self->unwritten, release);
+    self->starved = true;
     ask_tick(self);
     pthread_mutex_unlock(&self->lock);
+}
+
+/* Whether others wait for room; then it waits behind them. */
+static bool wait_behind(struct correlation *self, struct release *release)
+{
+    pthread_mutex_lock(&self->lock);
+    bool waits = self->unwritten.first && self->starved;
+    if (waits)
+        release_join(&self->unwritten, release);
+    pthread_mutex_unlock(&self->lock);
+    return waits;
+}
+
+static bool has_receipts(const struct release_part *part)
+{
+    for (const struct held *held = part->first; held != part->behind; held = held->next)
+        if (segment_of(held)->origin->receipt_count > 0)
+            return true;
+    return false;
+}
+
+static bool take_room(struct correlation *self, struct front *front)
+{
+    struct budget *budget = self->env->budget;
+    if (!budget_grow(budget, front->part.work + front->part.bytes))
+        return false;
+    budget_give(budget, front->part.bytes); /* writing charges the request */
+    front->charged = front->part.work;
+    return true;
+}
+
+/* Chooses what to write next. False: there is no room for it now. */
+static bool begin_front(struct correlation *self, struct held *first, bool force,
+                        struct front *front)
+{
+    *front = (struct front){.part = release_part(first, RELEASE_PART_MAX)};
+    if (force || take_room(self, front))
+        return true;
+    front->part = release_part(first, RELEASE_PART_SHORT);
+    if (take_room(self, front))
+        return true;
+    front->ahead = ahead_begin(self, has_receipts(&front->part));
+    return front->ahead;
+}
+
+static void end_front(struct correlation *self, struct front *front)
+{
+    budget_give(self->env->budget, front->charged);
+    receipt_unref(front->ahead);
 }
 
 static void keep_outgoing(struct correlation *self, struct outgoing *outgoing)
@@ -60,8 +126,9 @@ static bool add_receipts(struct batch *batch, const struct release_part *part)
     return true;
 }
 
-static struct batch *make_batch(struct correlation *self, const struct release_part *part)
+static struct batch *make_batch(struct correlation *self, const struct front *front)
 {
+    const struct release_part *part = &front->part;
     struct buffer *payload = release_write(part, &self->policy, self->env->budget);
     if (!payload)
         return NULL;
@@ -71,7 +138,7 @@ static struct batch *make_batch(struct correlation *self, const struct release_p
     struct metadata *metadata = segment_of(part->first)->origin->metadata;
     if (metadata)
         batch_set_metadata(batch, metadata_ref(metadata));
-    if (!add_receipts(batch, part)) {
+    if (!add_receipts(batch, part) || (front->ahead && !batch_add_receipt(batch, front->ahead))) {
         batch_unref(batch);
         return NULL;
     }
@@ -93,13 +160,14 @@ static bool has_links(const struct release_part *part)
     return false;
 }
 
-static struct outgoing *make_outgoing(struct correlation *self, const struct release_part *part)
+static struct outgoing *make_outgoing(struct correlation *self, const struct front *front)
 {
+    const struct release_part *part = &front->part;
     struct outgoing *outgoing = calloc(1, sizeof *outgoing);
     if (!outgoing)
         return NULL;
     outgoing->outlet = segment_of(part->first)->origin->outlet;
-    outgoing->batch = make_batch(self, part);
+    outgoing->batch = make_batch(self, front);
     outgoing->linked = watch_on(self->env->watch) && has_links(part);
     if (!outgoing->batch) {
         free_outgoing(outgoing);
@@ -129,29 +197,49 @@ static void release_offer(struct correlation *self, struct outgoing *outgoing)
         free_outgoing(outgoing);
 }
 
-void release_send(struct correlation *self, struct release *release)
+/* Writes and offers the front of the list. False: not now. */
+static bool send_front(struct correlation *self, struct release *release, bool force)
 {
-    release_sort(release);
-    while (release->first) {
-        struct release_part part = release_part(release->first);
-        struct outgoing *outgoing = make_outgoing(self, &part);
-        if (!outgoing) {
-            keep_unwritten(self, release);
-            return;
-        }
-        release->count -= part.count;
-        release->first = part.behind;
-        forget_part(&part);
-        release_offer(self, outgoing);
+    struct front front;
+    if (!begin_front(self, release->first, force, &front))
+        return false;
+    struct outgoing *outgoing = make_outgoing(self, &front);
+    if (outgoing) {
+        release->count -= front.part.count;
+        release->first = front.part.behind;
+        forget_part(&front.part);
     }
+    end_front(self, &front);
+    if (outgoing)
+        release_offer(self, outgoing);
+    return outgoing;
 }
 
-void release_resume(struct correlation *self)
+/* force: whatever memory that takes. */
+static void send_all(struct correlation *self, struct release *release, bool force)
+{
+    while (release->first && send_front(self, release, force))
+        continue;
+    if (release->first)
+        keep_unwritten(self, release);
+}
+
+void release_send(struct correlation *self, struct release *release)
+{
+    if (!release->first)
+        return;
+    release_sort(release);
+    if (!wait_behind(self, release))
+        send_all(self, release, false);
+}
+
+static void resume(struct correlation *self, bool force)
 {
     pthread_mutex_lock(&self->lock);
     struct release unwritten = self->unwritten;
     struct outgoing *outgoing = self->outgoing;
     self->unwritten = (struct release){0};
+    self->starved = false;
     self->outgoing = NULL;
     self->outgoing_due = TIME_NEVER;
     pthread_mutex_unlock(&self->lock);
@@ -160,20 +248,18 @@ void release_resume(struct correlation *self)
         release_offer(self, outgoing);
         outgoing = next;
     }
-    release_send(self, &unwritten);
+    send_all(self, &unwritten, force);
+}
+
+void release_resume(struct correlation *self)
+{
+    resume(self, false);
 }
 
 static void note_receipts(struct receipt **receipts, size_t count, const struct outcome *outcome)
 {
     for (size_t i = 0; i < count; i++)
         receipt_note(receipts[i], outcome);
-}
-
-static void note_given_up(struct receipt **receipts, size_t count, enum cause cause)
-{
-    struct outcome outcome =
-        outcome_of(VERDICT_RETRY, cause, "stopped before it could be handed on");
-    note_receipts(receipts, count, &outcome);
 }
 
 /* Takes the first batch off the list. */
@@ -185,26 +271,83 @@ static struct outgoing *take_outgoing(struct correlation *self)
     return outgoing;
 }
 
-void release_give_up(struct correlation *self)
+/* Whether it is in a journal or log, so that a stop leaves it to the next process. */
+static bool are_durable(struct receipt **receipts, size_t count)
 {
-    struct meter *meter = self->env->meter;
+    bool durable = count > 0;
+    for (size_t i = 0; i < count; i++)
+        durable &= receipt_is_durable(receipts[i]);
+    return durable;
+}
+
+static void give_up(struct correlation *self, struct receipt **receipts, size_t count,
+                    uint32_t items)
+{
+    struct outcome outcome =
+        outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "stopped before it could be handed on");
+    note_receipts(receipts, count, &outcome);
+    if (!are_durable(receipts, count))
+        meter_drop(self->env->meter, CAUSE_SHUTDOWN, SIGNAL_TRACES, items);
+}
+
+static void give_up_unwritten(struct correlation *self)
+{
+    struct held *held = self->unwritten.first, *next;
+    for (; held; held = next) {
+        struct origin *origin = segment_of(held)->origin;
+        next = held->next;
+        give_up(self, origin->receipts, origin->receipt_count, 1);
+        segment_written(segment_of(held), 1);
+    }
+    self->unwritten = (struct release){0};
+}
+
+static bool is_done(struct correlation *self, size_t *left)
+{
+    pthread_mutex_lock(&self->lock);
+    *left = self->unwritten.count;
+    bool done = !self->unwritten.first && !self->outgoing;
+    pthread_mutex_unlock(&self->lock);
+    return done;
+}
+
+/* Whether a stop, or a reload while queues downstream still deliver, lets it wait for room. */
+static bool may_wait(const struct env *env, size_t before, size_t left, uint64_t *patience)
+{
+    uint64_t by = atomic_load(&env->stop_by), now = clock_mono(&clock_system);
+    if (by)
+        return clock_mono(env->clock) < by;
+    if (left < before)
+        *patience = now + PATIENCE;
+    return left > 0 && now < *patience;
+}
+
+static void wait_a_moment(void)
+{
+    const struct timespec pause = {.tv_nsec = POLL_NS};
+    nanosleep(&pause, NULL);
+}
+
+void release_finish(struct correlation *self)
+{
+    const struct env *env = self->top ? self->top->env : self->env;
+    size_t before = SIZE_MAX, left;
+    uint64_t patience = 0;
     struct outgoing *outgoing;
+    resume(self, false);
+    while (!is_done(self, &left) && may_wait(env, before, left, &patience)) {
+        before = left;
+        wait_a_moment();
+        resume(self, false);
+    }
+    if (!atomic_load(&env->stop_by))
+        resume(self, true);
     while ((outgoing = take_outgoing(self))) {
         struct batch *batch = outgoing->batch;
-        note_given_up(batch->receipts, batch->receipt_count, CAUSE_SHUTDOWN);
-        meter_drop(meter, CAUSE_SHUTDOWN, SIGNAL_TRACES, batch->items);
+        give_up(self, batch->receipts, batch->receipt_count, batch->items);
         free_outgoing(outgoing);
     }
-    while (self->unwritten.first) {
-        struct release_part part = release_part(self->unwritten.first);
-        for (struct held *held = part.first; held != part.behind; held = held->next) {
-            struct origin *origin = segment_of(held)->origin;
-            note_given_up(origin->receipts, origin->receipt_count, CAUSE_MEMORY);
-        }
-        meter_drop(meter, CAUSE_MEMORY, SIGNAL_TRACES, part.count);
-        self->unwritten.first = part.behind;
-        forget_part(&part);
-    }
+    give_up_unwritten(self);
 }
 
 static void take_all_held(struct hold *hold, struct release *release)
@@ -224,7 +367,8 @@ static void drop_spans(struct release *release, const struct outcome *outcome)
             note_receipts(origin->receipts, origin->receipt_count, outcome);
         last = origin;
     }
-    forget_part(&(struct release_part){release->first, NULL, (uint32_t)release->count});
+    const struct release_part all = {.first = release->first, .count = (uint32_t)release->count};
+    forget_part(&all);
 }
 
 void release_drop(struct correlation *self, const struct outcome *outcome)

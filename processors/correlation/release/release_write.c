@@ -1,13 +1,11 @@
 #include "processors/correlation/release/release_write.h"
 
-#include "lib/base/heap.h"
 #include "processors/correlation/release/pack.h"
 
 #include <stdlib.h>
 
 enum { REQUEST_RESOURCES = 1, RESOURCE_SCOPES = 2, SCOPE_SPANS = 2 };
-/* Smaller than what has a mapping of its own, whose pages would all be new. */
-enum { PART_MAX_SPANS = 8192, PART_MAX_BYTES = HEAP_MAPPED - (32 << 10) };
+enum { PART_MAX_SPANS = 8192 };
 
 /* A span, ready to be written. */
 struct piece {
@@ -15,19 +13,24 @@ struct piece {
     struct view body;
 };
 
-struct release_part release_part(struct held *first)
+struct release_part release_part(struct held *first, size_t most)
 {
     struct release_part part = {.first = first};
-    size_t bytes = 0;
+    size_t inflated = 0, copied = 0;
     struct held *held = first;
     while (held && part.count < PART_MAX_SPANS &&
-           (part.count == 0 || bytes + held->size <= PART_MAX_BYTES) &&
+           (part.count == 0 || part.bytes + held->size <= most) &&
            origin_matches(segment_of(held)->origin, segment_of(first)->origin)) {
-        bytes += held->size;
+        const struct segment *segment = segment_of(held);
+        part.bytes += held->size;
+        copied += segment->packed ? held->size : 0;
+        if (segment->packed && segment->size > inflated)
+            inflated = segment->size;
         part.count++;
         held = held->next;
     }
     part.behind = held;
+    part.work = inflated + copied;
     return part;
 }
 

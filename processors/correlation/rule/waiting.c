@@ -325,7 +325,9 @@ void waiting_make_room(struct correlation *self, const struct segment *coming, s
                        struct release *release)
 {
     struct hold *hold = &self->hold;
-    size_t wanted = coming->forced ? coming->charged : 0, before = hold->bytes;
+    /* While what left waits for memory itself, nothing is gained if more leave for the budget. */
+    bool frees = !self->unwritten.first;
+    size_t wanted = coming->forced && frees ? coming->charged : 0, before = hold->bytes;
     uint64_t spans = hold->spans;
     bool by_budget = !hold_over(hold, coming->count, coming->charged);
     while (hold->oldest &&
