@@ -5,7 +5,13 @@
 
 #include <stdlib.h>
 
-enum { AT_ONCE = 8 /* segments */ };
+/* Segments, and bytes of messages of one, since it is inflated as a whole to let one span go. */
+enum { AT_ONCE = 8, PACK_LARGEST = 2 << 20 };
+
+static bool is_worth(const struct segment *segment)
+{
+    return segment->size >= SEGMENT_APART && segment->size <= PACK_LARGEST;
+}
 
 /* Segments that may still be merged are skipped. */
 static bool is_settled(const struct segment *segment, uint64_t mono)
@@ -20,7 +26,7 @@ static struct segment *pack_choose(struct hold *hold, uint64_t mono)
     struct segment *each = hold->unpacked;
     if (hold->bytes <= hold->max_bytes / 2)
         return NULL;
-    while (each && each->size < SEGMENT_APART && is_settled(each, mono))
+    while (each && !is_worth(each) && is_settled(each, mono))
         each = each->newer;
     hold->unpacked = each;
     if (!each || !is_settled(each, mono))
