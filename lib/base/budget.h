@@ -24,9 +24,10 @@ struct budget {
     _Atomic size_t limit;   /* bytes; may be changed while in use */
     _Atomic size_t reserve; /* of these, not available to budget_take; 0 after init */
     _Atomic size_t used;
-    _Atomic size_t work;   /* of these, charged for work on accepted data */
-    _Atomic size_t unused; /* of work, not allocated yet */
-    _Atomic size_t pledge; /* bytes kept for work on the largest accepted request */
+    _Atomic size_t connections; /* of these, charged for connections (lib/net/room.h) */
+    _Atomic size_t work;        /* of these, charged for work on accepted data */
+    _Atomic size_t unused;      /* of work, not allocated yet */
+    _Atomic size_t pledge;      /* bytes kept for work on the largest accepted request */
     _Atomic size_t pledge_holds;
     /* Mono; 0: never. */
     _Atomic uint64_t short_at;  /* when data within its share last found no room */

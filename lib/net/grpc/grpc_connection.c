@@ -3,6 +3,7 @@
 #include "lib/base/clock.h"
 #include "lib/net/h2/h2_gather.h"
 #include "lib/net/opening.h"
+#include "lib/net/room.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -302,7 +303,7 @@ void grpc_connection_kill(struct grpc_connection *connection)
     TAILQ_REMOVE(&loop->connections, connection, of_loop);
     TAILQ_INSERT_TAIL(&loop->dead, connection, of_loop);
     atomic_fetch_sub(&loop->connection_count, 1);
-    budget_give(loop->server->options.budget, connection->charged);
+    room_return(loop->server->options.budget, connection->charged);
 }
 
 /* Closing with unread bytes resets the connection, and the peer would lose what was sent last. */

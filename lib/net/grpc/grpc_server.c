@@ -64,20 +64,27 @@ static void discard(struct grpc_connection *connection)
     grpc_server_unref(server);
 }
 
+static size_t count_open(const struct grpc_server *server)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < server->loop_count; i++)
+        count += atomic_load(&server->loops[i].connection_count);
+    return count;
+}
+
 static void adopt(struct grpc_loop *loop, struct grpc_connection *connection)
 {
     struct budget *budget = loop->server->options.budget;
-    bool charged = budget_use(budget, GRPC_CONNECTION_COST);
-    size_t count = atomic_load(&loop->connection_count);
-    if (count > loop->room || (!charged && count > ROOM_LEAST))
+    bool had_room = room_charge(budget, GRPC_CONNECTION_COST);
+    size_t open = count_open(loop->server);
+    if (atomic_load(&loop->connection_count) > loop->room ||
+        room_is_short(budget, GRPC_CONNECTION_COST, open, had_room))
         evict_longest_idle(loop);
-    if (!charged)
-        budget_force(budget, GRPC_CONNECTION_COST);
     connection->charged = GRPC_CONNECTION_COST;
     bool full = atomic_load(&loop->connection_count) > loop->room;
     bool late = loop->draining && !atomic_load(&loop->server->retiring);
     if (full || late || !grpc_server_watch(loop, connection->fd, connection)) {
-        budget_give(budget, connection->charged);
+        room_return(budget, connection->charged);
         discard(connection);
     } else {
         grpc_connection_start(connection);

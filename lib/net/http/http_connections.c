@@ -184,16 +184,15 @@ struct http_connection *http_connections_add(struct http_connections *all, int f
         return NULL;
     connection->fd = fd;
     atomic_init(&connection->mark, mark_of(now_ns(), HTTP_FRESH));
-    bool charged = budget_use(all->options.budget, all->options.cost);
-    if (!charged)
-        budget_force(all->options.budget, all->options.cost);
+    bool had_room = room_charge(all->options.budget, all->options.cost);
     pthread_mutex_lock(&all->mutex);
     all->coming -= all->coming > 0;
     connection->next = &all->open;
     connection->prev = all->open.prev;
     connection->prev->next = all->open.prev = connection;
     unsigned open = ++all->count - all->shut;
-    if (open > all->options.max || (!charged && open > ROOM_LEAST))
+    if (open > all->options.max ||
+        room_is_short(all->options.budget, all->options.cost, open, had_room))
         http_connections_make_room(all);
     pthread_mutex_unlock(&all->mutex);
     return connection;
@@ -212,7 +211,7 @@ void http_connections_remove(struct http_connections *all, struct http_connectio
     if (mark_phase(connection->mark) == HTTP_SHUT)
         all->shut--;
     pthread_mutex_unlock(&all->mutex);
-    budget_give(all->options.budget, all->options.cost);
+    room_return(all->options.budget, all->options.cost);
 }
 
 /* Under the mutex: from now on the first byte wakes the thread, once. */

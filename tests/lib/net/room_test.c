@@ -32,6 +32,47 @@ START_TEST(some_clients_have_room_in_the_smallest_budget)
 }
 END_TEST
 
+/* Charges n connections of one listener; returns whether it must close one for the last. */
+static bool opens(struct budget *budget, size_t *open, size_t n)
+{
+    bool had_room = true;
+    for (size_t i = 0; i < n; i++)
+        had_room = room_charge(budget, COST);
+    *open += n;
+    return room_is_short(budget, COST, *open, had_room);
+}
+
+START_TEST(all_listeners_together_take_a_quarter_of_the_budget)
+{
+    struct budget budget;
+    size_t first = 0, second = 0, few = 0;
+    budget_init(&budget, 3200 * COST);
+    ck_assert(!opens(&budget, &first, 400));
+    ck_assert(!opens(&budget, &second, 400));
+    ck_assert(opens(&budget, &first, 1));
+    ck_assert(opens(&budget, &second, 1));
+    ck_assert(!opens(&budget, &few, 100)); /* its fair share */
+    ck_assert(opens(&budget, &few, 1));
+    ck_assert_uint_eq(budget_used(&budget), 903 * COST);
+    for (size_t i = 0; i < 103; i++)
+        room_return(&budget, COST);
+    ck_assert(!room_is_short(&budget, COST, first, true));
+    ck_assert_uint_eq(budget_used(&budget), budget.connections);
+}
+END_TEST
+
+START_TEST(without_room_in_the_budget_some_connections_stay)
+{
+    struct budget budget;
+    size_t open = 0;
+    budget_init(&budget, 3200 * COST);
+    budget_force(&budget, 3200 * COST);
+    ck_assert(!opens(&budget, &open, ROOM_LEAST));
+    ck_assert(opens(&budget, &open, 1));
+    ck_assert(!room_is_short(NULL, COST, 5000, true));
+}
+END_TEST
+
 START_TEST(the_soft_limit_of_open_files_is_raised)
 {
     struct rlimit limit;
@@ -52,5 +93,7 @@ START_TEST(several_listeners_share_the_hard_limit_of_open_files)
 END_TEST
 
 SUITE_MAIN("room", connections_take_a_quarter_of_the_budget_at_most,
-           some_clients_have_room_in_the_smallest_budget, the_soft_limit_of_open_files_is_raised,
+           some_clients_have_room_in_the_smallest_budget,
+           all_listeners_together_take_a_quarter_of_the_budget,
+           without_room_in_the_budget_some_connections_stay, the_soft_limit_of_open_files_is_raised,
            several_listeners_share_the_hard_limit_of_open_files)
