@@ -44,8 +44,16 @@ static const char *advice_of(const struct refusing_reason *reason, bool over)
                 : "; raise limit_mib of memory_limiter";
 }
 
-static void put_cause(const struct admission_pressure *pressure, const struct budget *budget,
-                      const struct refusing_reason *reason, struct bytes *out)
+/* Connections, which may be idle, if they take much of it. */
+static void put_connections(const struct budget *budget, struct bytes *out)
+{
+    size_t connections = atomic_load_explicit(&budget->connections, memory_order_relaxed);
+    if (connections > budget->limit / 8)
+        bytes_printf(out, ", of that %.1f MiB by open connections,", mib(connections));
+}
+
+void refusing_put_cause(const struct admission_pressure *pressure, const struct budget *budget,
+                        const struct refusing_reason *reason, struct bytes *out)
 {
     if (pressure->cause != CAUSE_MEMORY) {
         bytes_printf(out, "%s: %s", cause_name(pressure->cause), pressure->text);
@@ -55,10 +63,10 @@ static void put_cause(const struct admission_pressure *pressure, const struct bu
     if (reason->text.size)
         bytes_printf(out, "%.*s, and what %s for it %s ", VIEW_ARG(bytes_view(&reason->text)),
                      reason->past ? "waited" : "waits", reason->past ? "took" : "takes");
-    bytes_printf(out,
-                 "memory (limit %.1f MiB: %.1f MiB in use%s and %.1f MiB beyond it, new requests "
-                 "are refused above %.1f MiB)%s",
-                 mib(budget->limit), mib(budget_used(budget)), over ? " now" : "",
+    bytes_printf(out, "memory (limit %.1f MiB: %.1f MiB in use%s", mib(budget->limit),
+                 mib(budget_used(budget)), over ? " now" : "");
+    put_connections(budget, out);
+    bytes_printf(out, " and %.1f MiB beyond it, new requests are refused above %.1f MiB)%s",
                  mib(budget->beyond), mib(budget_threshold(budget)), advice_of(reason, over));
 }
 
@@ -134,7 +142,7 @@ static void tell_row(void *ctx, const struct runtime_row *row)
         return;
     bytes_printf(out, "%s%s: refusing requests since %s (%" PRIu64 "): ", out->size ? "; " : "",
                  row->name, clock_text(pressure.since, at), pressure.requests);
-    put_cause(&pressure, sentences->budget, sentences->reason, out);
+    refusing_put_cause(&pressure, sentences->budget, sentences->reason, out);
 }
 
 void refusing_tell(struct runtime *runtime, const struct budget *budget,
@@ -154,7 +162,7 @@ void refusing_put(const struct runtime_row *row, const struct budget *budget,
         return;
     }
     bytes_init(&text, 1024, NULL);
-    put_cause(&pressure, budget, reason, &text);
+    refusing_put_cause(&pressure, budget, reason, &text);
     json_open(json, "refusing", '{');
     json_time(json, "failing_since_unix_nano", pressure.since);
     json_number(json, "requests", pressure.requests);

@@ -4,6 +4,7 @@
 
 #include "extensions/status/json.h"
 #include "lib/base/budget.h"
+#include "pipeline/admission.h"
 #include "pipeline/life/runtime.h"
 
 /* What takes, or took, memory besides what the clients send. */
@@ -23,6 +24,10 @@ void refusing_find_reason(struct runtime *runtime, struct refusing_reason *reaso
  * already. */
 void refusing_tell(struct runtime *runtime, const struct budget *budget,
                    const struct refusing_reason *reason, struct bytes *out);
+
+/* Appends why a receiver refuses, without its name. */
+void refusing_put_cause(const struct admission_pressure *pressure, const struct budget *budget,
+                        const struct refusing_reason *reason, struct bytes *out);
 
 /* Writes the member "refusing" of a row; null if it is not such a receiver. */
 void refusing_put(const struct runtime_row *row, const struct budget *budget,
