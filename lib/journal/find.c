@@ -183,6 +183,10 @@ static bool sort_entries(struct journal *journal)
         for (struct journal_entry *entry = at->oldest; entry; entry = entry->newer)
             journal->found[journal->found_count++] = entry;
     qsort(journal->found, journal->found_count, sizeof *journal->found, by_sequence);
+    if (journal->found_count > 0) {
+        journal->found_from = journal->found[0]->sequence;
+        journal->found_to = journal->found[journal->found_count - 1]->sequence;
+    }
     return true;
 }
 
@@ -261,6 +265,9 @@ bool journal_next(struct journal *journal, struct bytes *body, struct journal_en
         }
         pass_over(journal, next, !again);
     }
+    pthread_mutex_lock(&journal->lock);
+    journal_stored_drop(journal);
+    pthread_mutex_unlock(&journal->lock);
     return false;
 }
 

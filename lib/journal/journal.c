@@ -31,7 +31,7 @@ static void list_add(struct journal_list *list, struct journal_write *write)
 
 void journal_append(struct journal *journal, struct journal_write *write)
 {
-    write->entry = malloc(sizeof *write->entry);
+    write->entry = calloc(1, sizeof *write->entry);
     write->error = NULL;
     write->fault = JOURNAL_OK;
     if (write->entry && !budget_take(journal->settings.budget, sizeof *write->entry)) {
@@ -69,6 +69,7 @@ static void free_entry(struct journal *journal, struct journal_entry *entry)
 static void settle_now(struct journal *journal, struct journal_entry *entry)
 {
     segment_settle(&entry->segment->file, entry->slot, entry->segment->found_end);
+    journal_marks_drop(journal, entry);
     journal_entry_unlink(entry);
     journal->figures.live--;
     if (!entry->segment->oldest)
@@ -172,16 +173,23 @@ bool journal_trouble(struct journal *journal, struct bytes *out)
     return trouble;
 }
 
+/* A time of the journal's clock, which is another one in tests, on the system's. 0: none. */
+static uint64_t on_system(const struct journal *journal, uint64_t at)
+{
+    uint64_t now = clock_mono(journal->settings.clock);
+    return at ? clock_mono(&clock_system) + (at > now ? at - now : 0) : TIME_NEVER;
+}
+
 /* The latest time at which the writer has something to do. Lock held. */
 static uint64_t writer_due(const struct journal *journal)
 {
     uint64_t due = journal->trouble[0] ? journal->probe_at : TIME_NEVER;
     uint64_t sync = journal->unsynced_since + journal->settings.sync_interval;
-    uint64_t over = journal->refusing.over, now = clock_mono(journal->settings.clock);
+    uint64_t over = on_system(journal, journal->refusing.over);
+    uint64_t marks = on_system(journal, journal->marks.due);
     due = journal->unsynced_since && sync < due ? sync : due;
-    if (over) /* of a clock that is another one in tests */
-        over = clock_mono(&clock_system) + (over > now ? over - now : 0);
-    return over && over < due ? over : due;
+    due = over < due ? over : due;
+    return marks < due ? marks : due;
 }
 
 /* Appends all of `from` to `to`. */
@@ -220,11 +228,23 @@ static void write_what_waits(struct journal *journal)
     pthread_cond_signal(&journal->to_answer);
 }
 
+/* Lock held; released meanwhile. */
+static void store_marks(struct journal *journal)
+{
+    struct journal_mark *marks = journal_marks_take(journal, journal->stopping);
+    if (!marks)
+        return;
+    pthread_mutex_unlock(&journal->lock);
+    journal_marks_store(journal, marks);
+    pthread_mutex_lock(&journal->lock);
+}
+
 static void *writer_loop(void *ctx)
 {
     struct journal *journal = ctx;
     pthread_mutex_lock(&journal->lock);
     for (;;) {
+        store_marks(journal);
         bool idle = !journal->waiting.first && !journal->new_notes;
         uint64_t due = writer_due(journal);
         if (idle && journal->stopping)
@@ -394,6 +414,7 @@ static void free_row(struct journal *journal, struct journal_row *row)
         while (segment->oldest) {
             struct journal_entry *entry = segment->oldest;
             segment->oldest = entry->newer;
+            journal_marks_drop(journal, entry);
             free_entry(journal, entry);
         }
         segment_close(&segment->file);
@@ -421,6 +442,7 @@ void journal_close(struct journal *journal)
         close(journal->old_dir);
     free(journal->found);
     free(journal->progress);
+    journal_stored_drop(journal);
     pthread_mutex_destroy(&journal->lock);
     pthread_cond_destroy(&journal->to_write);
     pthread_cond_destroy(&journal->to_answer);

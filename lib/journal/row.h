@@ -12,6 +12,7 @@ struct journal_entry {
     uint32_t size; /* of the body */
     uint32_t slot;
     struct journal_entry *later; /* next in the list to settle */
+    struct journal_mark *marks;  /* those to be stored */
 };
 
 struct journal_segment {

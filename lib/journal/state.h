@@ -7,6 +7,7 @@
 
 #include "lib/base/thread.h"
 #include "lib/journal/journal.h"
+#include "lib/journal/marks.h"
 #include "lib/journal/progress.h"
 #include "lib/journal/row.h"
 
@@ -57,6 +58,9 @@ struct journal {
     struct journal_progress *progress;     /* in order of their notes */
     size_t progress_count;
     bool progress_read;
+    struct journal_marks marks; /* to be stored */
+    struct bytes stored;        /* struct journal_stored, in order, once stored_read */
+    bool stored_read;
     bool stopping, writer_ended;
 
     uint64_t next_number, next_sequence; /* owned by the writer once it runs */
@@ -80,6 +84,7 @@ struct journal {
     uint64_t probe_at;            /* mono: when to check trouble again; under lock */
     struct journal_entry **found; /* left by an earlier process, by sequence */
     size_t found_count;
+    uint64_t found_from, found_to; /* their sequence numbers */
     _Atomic size_t found_at;
     pthread_t writer, answerer;
     bool threads;

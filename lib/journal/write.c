@@ -264,9 +264,10 @@ static void write_entry(struct journal *journal, struct journal_write *write)
     pthread_mutex_unlock(&journal->lock);
 }
 
+/* A note has the next entry's number: no later process gives a number of which a note may tell. */
 bool journal_copy_note(struct journal *journal, struct view body, uint64_t expires)
 {
-    if (write_put(journal, &journal->notes, 0, &body, 1) != JOURNAL_OK)
+    if (write_put(journal, &journal->notes, journal->next_sequence, &body, 1) != JOURNAL_OK)
         return false;
     struct journal_segment *segment = journal->notes.last;
     if (expires > segment->expires)

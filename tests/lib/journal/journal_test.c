@@ -1,5 +1,6 @@
-#include "lib/journal/progress.h"
+#include "lib/journal/delivered.h"
 
+#include "lib/journal/progress.h"
 #include "lib/journal/segment.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/suite.h"
@@ -952,6 +953,147 @@ START_TEST(an_entry_stays_until_the_notes_drawn_from_it_are_written)
 }
 END_TEST
 
+/* The keys found for the next entry that was left, as a sum; it is kept. */
+static uint64_t keys_of_next(struct journal *journal, const char *text)
+{
+    struct journal_entry *entry;
+    uint64_t keys[4] = {0};
+    ck_assert_str_eq(next_left(journal, &entry), text);
+    size_t count = journal_delivered_find(journal, entry, keys, 4);
+    ck_assert_uint_le(count, 2);
+    journal_keep(journal, entry);
+    return keys[0] + keys[1];
+}
+
+START_TEST(what_has_arrived_somewhere_is_written_at_the_close)
+{
+    struct journal *journal = open_journal();
+    struct journal_entry *one = append_text(journal, "one"), *two = append_text(journal, "two");
+    struct journal_entry *three = append_text(journal, "three"), *four = append_text(journal, "4");
+    append_text(journal, "five");
+    journal_delivered(journal, three, 70);
+    journal_delivered(journal, one, 70);
+    journal_delivered(journal, two, 9);
+    journal_delivered(journal, two, 70);
+    journal_delivered(journal, four, 9);
+    journal_settle(journal, four);
+    journal_close(journal);
+    for (int i = 0; i < 2; i++) { /* and is still there for a third process */
+        journal = open_journal();
+        ck_assert_uint_eq(keys_of_next(journal, "one"), 70);
+        ck_assert_uint_eq(keys_of_next(journal, "two"), 79);
+        ck_assert_uint_eq(keys_of_next(journal, "three"), 70);
+        ck_assert_uint_eq(keys_of_next(journal, "five"), 0);
+        ck_assert_str_eq(settle_next(journal), "");
+        journal_close(journal);
+    }
+}
+END_TEST
+
+/* Writes what has been waiting for a second. The writer may be past it when the first one comes. */
+static void pass_a_second(struct journal *journal, struct journal_entry *entry)
+{
+    fake_clock_advance(&fake, NS_PER_S);
+    journal_progress_keep(journal, entry, 1, VIEW("any"));
+    journal_progress_keep(journal, entry, 1, VIEW("any"));
+}
+
+static void mark_two_in_turn(void)
+{
+    struct journal *journal = open_journal();
+    struct journal_entry *one = append_text(journal, "one"), *two = append_text(journal, "two");
+    journal_delivered(journal, one, 7);
+    pass_a_second(journal, two);
+    journal_delivered(journal, two, 7);
+    fake_clock_advance(&fake, NS_PER_S - 1);
+    journal_progress_keep(journal, one, 1, VIEW("any"));
+}
+
+START_TEST(what_has_arrived_somewhere_for_a_second_survives_a_kill)
+{
+    fake_clock_init(&fake);
+    the_clock = &fake.clock;
+    in_a_process_that_is_killed(mark_two_in_turn);
+    struct journal *journal = open_journal();
+    ck_assert_uint_eq(keys_of_next(journal, "one"), 7);
+    ck_assert_uint_eq(keys_of_next(journal, "two"), 0);
+    journal_close(journal);
+    the_clock = &clock_system;
+}
+END_TEST
+
+START_TEST(what_is_settled_soon_writes_no_note)
+{
+    fake_clock_init(&fake);
+    the_clock = &fake.clock;
+    struct journal *journal = open_journal();
+    struct journal_entry *stays = append_text(journal, "stays");
+    for (int i = 0; i < 100; i++) {
+        struct journal_entry *entry = append_text(journal, "soon");
+        journal_delivered(journal, entry, 7);
+        journal_settle(journal, entry);
+    }
+    pass_a_second(journal, stays);
+    journal_keep(journal, stays);
+    journal_close(journal);
+    journal = open_journal();
+    journal_recall(journal, VIEW("*delivered"), recall, NULL);
+    ck_assert_str_eq(recalled, "");
+    journal_close(journal);
+    the_clock = &clock_system;
+}
+END_TEST
+
+/* Appends an entry that has arrived at 7, and settles it once that is noted. */
+static void append_note_and_settle(void)
+{
+    struct journal *journal = open_journal();
+    struct journal_entry *entry = append_text(journal, "old");
+    journal_delivered(journal, entry, 7);
+    pass_a_second(journal, entry);
+    journal_settle(journal, entry);
+    journal_close(journal);
+}
+
+/* All files of entries are gone then, and notes that tell of them are left. */
+START_TEST(a_note_is_never_taken_for_one_about_a_later_entry)
+{
+    fake_clock_init(&fake);
+    the_clock = &fake.clock;
+    for (int i = 0; i < 3; i++)
+        append_note_and_settle();
+    struct journal *journal = open_journal();
+    journal_keep(journal, append_text(journal, "new"));
+    journal_close(journal);
+    journal = open_journal();
+    ck_assert_uint_eq(keys_of_next(journal, "new"), 0);
+    journal_close(journal);
+    the_clock = &clock_system;
+}
+END_TEST
+
+START_TEST(without_memory_nothing_is_noted)
+{
+    struct budget budget;
+    budget_init(&budget, 1 << 20);
+    char error[256] = "";
+    struct journal_settings settings = {
+        .directory = directory, .max_bytes = MIB, .budget = &budget, .clock = &clock_system};
+    struct journal *journal = journal_open(&settings, error, sizeof error);
+    struct journal_entry *one = append_text(journal, "one"), *two = append_text(journal, "two");
+    journal_delivered(journal, two, 7);
+    budget_force(&budget, 1 << 20);
+    journal_delivered(journal, one, 7);
+    budget_give(&budget, 1 << 20);
+    journal_close(journal);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+    journal = open_journal();
+    ck_assert_uint_eq(keys_of_next(journal, "one"), 0);
+    ck_assert_uint_eq(keys_of_next(journal, "two"), 7);
+    journal_close(journal);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("journal");
@@ -982,6 +1124,11 @@ int main(void)
     tcase_add_test(tests, an_interval_is_no_reason_to_forget);
     tcase_add_test(tests, notes_are_recalled_by_their_owner_until_they_expire);
     tcase_add_test(tests, an_entry_stays_until_the_notes_drawn_from_it_are_written);
+    tcase_add_test(tests, what_has_arrived_somewhere_is_written_at_the_close);
+    tcase_add_test(tests, what_has_arrived_somewhere_for_a_second_survives_a_kill);
+    tcase_add_test(tests, what_is_settled_soon_writes_no_note);
+    tcase_add_test(tests, a_note_is_never_taken_for_one_about_a_later_entry);
+    tcase_add_test(tests, without_memory_nothing_is_noted);
     tcase_add_test(tests, what_is_settled_after_a_kill_does_not_come_again);
     tcase_add_test(tests, a_mark_is_never_written_over_an_entry);
     suite_add_tcase(suite, tests);
