@@ -4,6 +4,7 @@
 #include "lib/wire/jfr/jfr_upload.h"
 #include "lib/wire/otlp/otlp.h"
 #include "lib/wire/proto/proto_plain.h"
+#include "pipeline/addressees.h"
 #include "pipeline/client_info.h"
 #include "pipeline/lane.h"
 
@@ -118,6 +119,8 @@ static bool copy_opaque(struct batch *copy, const struct opaque_request *opaque)
     made->query = batch_copy_text(opaque->query, &failed);
     made->content_type = batch_copy_text(opaque->content_type, &failed);
     batch_set_opaque(copy, made);
+    if (!opaque->plain_size)
+        batch_forgo_plain(copy);
     return !failed;
 }
 
@@ -126,6 +129,7 @@ static bool copy_rest(struct batch *copy, const struct batch *batch)
     copy->admitted = batch->admitted;
     copy->ids_only = batch->ids_only;
     copy->recorded = batch->recorded;
+    copy->delivered_to = addressees_ref(batch->delivered_to);
     if (batch->lane)
         batch_set_lane(copy, batch->lane, batch->recorded);
     if (batch->metadata)
@@ -138,10 +142,13 @@ static bool copy_rest(struct batch *copy, const struct batch *batch)
            (!batch->opaque || copy_opaque(copy, batch->opaque)) && batch_add_receipts(copy, batch);
 }
 
-struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items)
+static struct batch *copy_of(const struct batch *batch, struct buffer *payload, uint32_t items,
+                             uint64_t exporter)
 {
     bool same = payload == batch->payload && items == batch->items;
     struct batch *copy = make(batch->signal, batch->encoding, payload, items);
+    if (copy)
+        copy->exporter = exporter;
     if (copy && batch->signal == SIGNAL_PROFILES)
         copy->samples = same ? batch->samples : count_samples(copy);
     if (copy && !copy_rest(copy, batch)) {
@@ -149,6 +156,21 @@ struct batch *batch_with_payload(const struct batch *batch, struct buffer *paylo
         copy = NULL;
     }
     return copy;
+}
+
+struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items)
+{
+    return copy_of(batch, payload, items, batch->exporter);
+}
+
+struct batch *batch_for(struct batch *batch, uint64_t exporter)
+{
+    bool shared_out = false;
+    for (size_t i = 0; i < batch->receipt_count && !shared_out; i++)
+        shared_out = receipt_is_shared_out(batch->receipts[i]);
+    struct batch *copy =
+        shared_out ? copy_of(batch, buffer_ref(batch->payload), batch->items, exporter) : NULL;
+    return copy ? copy : batch_ref(batch);
 }
 
 struct batch *batch_without_lane(const struct batch *batch)
@@ -191,7 +213,7 @@ bool batch_add_receipt(struct batch *batch, struct receipt *receipt)
 {
     if (!grow_receipts(batch))
         return false;
-    batch->receipts[batch->receipt_count++] = receipt_ref(receipt);
+    batch->receipts[batch->receipt_count++] = receipt_ref_of(receipt, batch->exporter);
     return true;
 }
 
@@ -250,7 +272,8 @@ bool batch_mergeable(const struct batch *a, const struct batch *b)
 {
     return a->signal == b->signal && a->encoding == BATCH_OTLP && b->encoding == BATCH_OTLP &&
            a->lane == b->lane && !a->ids_only && !b->ids_only && same_time(a, b) &&
-           same_metadata(a->metadata, b->metadata);
+           same_metadata(a->metadata, b->metadata) &&
+           addressees_same(a->delivered_to, b->delivered_to);
 }
 
 static void free_profile(struct profile_origin *profile)
@@ -361,6 +384,7 @@ void batch_unref(struct batch *batch)
     buffer_unref(batch->payload);
     buffer_unref(batch->notes);
     metadata_unref(batch->metadata);
+    addressees_unref(batch->delivered_to);
     client_info_unref(batch->client);
     series_unref(batch->series);
     free_profile(batch->profile);
@@ -368,7 +392,7 @@ void batch_unref(struct batch *batch)
     /* Last: a receipt that settles may answer a client, which may then rely on the memory being
      * free. */
     for (size_t i = 0; i < batch->receipt_count; i++)
-        receipt_unref(batch->receipts[i]);
+        receipt_unref_of(batch->receipts[i], batch->exporter);
     if (batch->receipts != batch->receipt_inline)
         free(batch->receipts);
     if (batch->lane)

@@ -17,12 +17,10 @@ enum batch_encoding {
 };
 #define BATCH_BIT(encoding) (1u << (encoding))
 
-/* Writes the names of a set of encodings for log lines, separated by `joint`; "" for an empty
- * set. */
+/* Writes the names of a set of encodings for log lines, with `joint` between them. */
 void batch_encoding_words(unsigned encodings, const char *joint, char *out, size_t size);
 
-/* Request headers that are sent on when a receiver has include_metadata. Batches merge only if
- * these are equal. */
+/* Request headers that are sent on when a receiver has include_metadata. */
 struct metadata {
     _Atomic unsigned refs;
     char *tenant;        /* X-Scope-OrgID; NULL: none */
@@ -31,11 +29,10 @@ struct metadata {
 
 /* BATCH_PPROF: what the request gave besides the pprof. */
 struct profile_origin {
-    bool by_ingest;   /* received on /ingest: __name__ is the app name, not the type */
-    uint64_t from_ns; /* /ingest's window; 0: not given */
-    uint64_t until_ns;
-    char *sample_type_config; /* JSON text; NULL: none */
-    char *spy_name;           /* NULL: none */
+    bool by_ingest;             /* received on /ingest: __name__ is the app name, not the type */
+    uint64_t from_ns, until_ns; /* /ingest's window; 0: not given */
+    char *sample_type_config;   /* JSON text; NULL: none */
+    char *spy_name;             /* NULL: none */
 };
 
 /* BATCH_OPAQUE: a POST to the backend's /ingest. */
@@ -46,6 +43,7 @@ struct opaque_request {
     struct budget *pledged; /* the budget in which plain_size bytes are pledged; NULL: none */
 };
 
+struct addressees;  /* pipeline/addressees.h */
 struct lane;        /* pipeline/lane.h */
 struct client_info; /* pipeline/client_info.h */
 
@@ -58,17 +56,18 @@ struct batch {
     bool admitted;          /* its request has a place reserved in every downstream queue */
     struct buffer *payload; /* one contiguous run, unless a processor joined several */
     struct buffer *notes;   /* traces: struct otlp_span_note of the payload's spans; NULL: none */
-    struct metadata *metadata;  /* NULL: none */
+    struct metadata *metadata;       /* NULL: none */
+    struct addressees *delivered_to; /* exporters that pass it over; NULL: none */
+    uint64_t exporter;          /* whose alone it is, and all that is made of it; 0: nobody's yet */
     struct client_info *client; /* who sent it; NULL: not known, or several */
     struct series *series;
     struct profile_origin *profile;
     struct opaque_request *opaque;
-    struct lane *lane;         /* which part of a log it was read from; NULL: not from a log */
-    uint64_t recorded;         /* when it was accepted; from a log: the log's time; unix ns; 0: not
-                                  known */
-    uint64_t starts;           /* when a pprof's window does, where its time says something else,
-                                  unix ns; 0: it does not; only those who get this batch know */
-    bool ids_only;             /* profiles that were delivered before: nobody delivers them again */
+    struct lane *lane; /* which part of a log it was read from; NULL: not from a log */
+    uint64_t recorded; /* when it was accepted, or the log's time; unix ns; 0: not known */
+    uint64_t starts;   /* when a pprof's window does, where its time says something else; unix ns;
+                          0: it does not; only those who get this batch know */
+    bool ids_only;     /* profiles that were delivered before: nobody delivers them again */
     struct receipt **receipts; /* one reference each */
     size_t receipt_count;
     struct receipt *receipt_inline[1];
@@ -95,12 +94,10 @@ static inline uint32_t batch_counted(const struct batch *batch)
  * Everything else is shared, `admitted` is kept. NULL: no memory. */
 struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items);
 
-/* Returns a copy of the batch, with its notes, that has no lane; `recorded` is kept. NULL: no
- * memory. */
+/* Returns a copy of the batch, with its notes and `recorded`, without lane. NULL: no memory. */
 struct batch *batch_without_lane(const struct batch *batch);
 
-/* Returns the batch with its payload in one contiguous run (buffer_flat): a new reference to it if
- * it already is. NULL: no memory. */
+/* Returns the batch, or a copy, with its payload in one run (buffer_flat). NULL: no memory. */
 struct batch *batch_flat(struct batch *batch);
 
 /* Adds references to all of batch's receipts to `to`, which now contains some of its data. Call it
@@ -114,15 +111,18 @@ bool batch_add_receipt(struct batch *batch, struct receipt *receipt);
 bool batch_split(const struct batch *batch, uint32_t max_items, size_t max_bytes,
                  struct batch **front, struct batch **rest);
 
-/* Whether two batches may be merged: same signal, metadata and lane, both OTLP, neither marked as
- * ids_only, accepted at most 30 s apart. */
+/* Returns the batch as that of an exporter alone (its key), if a receipt counts that
+ * (receipt_share_out) and there is memory; else the same one. A new reference. */
+struct batch *batch_for(struct batch *batch, uint64_t exporter);
+
+/* Whether two batches may be merged: same signal, metadata, delivered_to and lane, both OTLP,
+ * neither marked as ids_only, accepted at most 30 s apart. */
 bool batch_mergeable(const struct batch *a, const struct batch *b);
 
 /* How many bytes a processor or exporter may allocate to work on the batch or send it. */
 size_t batch_work(const struct batch *batch);
 
-/* Releases the memory pledged for sending an opaque batch decompressed; it is then sent as
- * received. Call it before the batch is handed on. */
+/* Lets an opaque batch be sent only as received. Call it before the batch is handed on. */
 void batch_forgo_plain(struct batch *batch);
 
 /* Each setter passes ownership to the batch. profile and opaque are malloc'ed structs with

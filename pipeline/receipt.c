@@ -1,5 +1,7 @@
 #include "pipeline/receipt.h"
 
+#include "pipeline/shares.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,7 +13,8 @@ struct receipt {
     const struct receipt_store *store; /* NULL: not durable */
     bool awaited;
     pthread_mutex_t lock;
-    struct outcome worst; /* under lock */
+    struct outcome worst;  /* under lock */
+    struct shares *shares; /* NULL: not shared out; its content: under lock */
 };
 
 struct receipt *receipt_new(receipt_settled_fn *settled, void *ctx)
@@ -26,20 +29,53 @@ struct receipt *receipt_new(receipt_settled_fn *settled, void *ctx)
     return receipt;
 }
 
-struct receipt *receipt_ref(struct receipt *receipt)
+struct receipt *receipt_ref_of(struct receipt *receipt, uint64_t exporter)
 {
     atomic_fetch_add_explicit(&receipt->refs, 1, memory_order_relaxed);
+    if (receipt->shares) {
+        pthread_mutex_lock(&receipt->lock);
+        shares_add(receipt->shares, exporter);
+        pthread_mutex_unlock(&receipt->lock);
+    }
     return receipt;
 }
 
-void receipt_unref(struct receipt *receipt)
+struct receipt *receipt_ref(struct receipt *receipt)
 {
+    return receipt_ref_of(receipt, 0);
+}
+
+/* The store is told while the reference still keeps its ctx. */
+static void drop_share(struct receipt *receipt, uint64_t exporter)
+{
+    pthread_mutex_lock(&receipt->lock);
+    shares_drop(receipt->shares, exporter);
+    uint64_t done = shares_next_done(receipt->shares);
+    pthread_mutex_unlock(&receipt->lock);
+    while (done) {
+        receipt->store->delivered(receipt->ctx, done);
+        pthread_mutex_lock(&receipt->lock);
+        done = shares_next_done(receipt->shares);
+        pthread_mutex_unlock(&receipt->lock);
+    }
+}
+
+void receipt_unref_of(struct receipt *receipt, uint64_t exporter)
+{
+    if (receipt && receipt->shares)
+        drop_share(receipt, exporter);
     if (!receipt || atomic_fetch_sub_explicit(&receipt->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (receipt->settled)
         receipt->settled(receipt->ctx, &receipt->worst);
     pthread_mutex_destroy(&receipt->lock);
+    free(receipt->shares);
     free(receipt);
+}
+
+void receipt_unref(struct receipt *receipt)
+{
+    receipt_unref_of(receipt, 0);
 }
 
 void receipt_set_durable(struct receipt *receipt, const struct receipt_store *store)
@@ -50,6 +86,17 @@ void receipt_set_durable(struct receipt *receipt, const struct receipt_store *st
 bool receipt_is_durable(const struct receipt *receipt)
 {
     return receipt->store;
+}
+
+void receipt_share_out(struct receipt *receipt, size_t exporters)
+{
+    if (receipt->store && receipt->store->delivered)
+        receipt->shares = shares_new(exporters);
+}
+
+bool receipt_is_shared_out(const struct receipt *receipt)
+{
+    return receipt->shares;
 }
 
 void receipt_set_awaited(struct receipt *receipt)
@@ -96,9 +143,22 @@ static int gravity(const struct outcome *outcome)
     return ranks[outcome->verdict] + is_left_behind(outcome);
 }
 
+bool receipt_is_left(const struct outcome *outcome)
+{
+    return is_left_behind(outcome) ||
+           (outcome->verdict == VERDICT_RETRY && outcome->cause == CAUSE_MEMORY);
+}
+
 void receipt_note(struct receipt *receipt, const struct outcome *outcome)
 {
+    receipt_note_of(receipt, outcome, 0);
+}
+
+void receipt_note_of(struct receipt *receipt, const struct outcome *outcome, uint64_t exporter)
+{
     pthread_mutex_lock(&receipt->lock);
+    if (receipt->shares && receipt_is_left(outcome))
+        shares_leave(receipt->shares, exporter);
     struct outcome *worst = &receipt->worst;
     if (gravity(outcome) > gravity(worst)) {
         *worst = *outcome;

@@ -24,6 +24,11 @@ struct receipt *receipt_new(receipt_settled_fn *settled, void *ctx);
 struct receipt *receipt_ref(struct receipt *receipt);
 void receipt_unref(struct receipt *receipt); /* may be NULL */
 
+/* The same for a reference of a batch that is an exporter's alone; exporter: its key
+ * (pipeline/addressees.h); 0: as above. */
+struct receipt *receipt_ref_of(struct receipt *receipt, uint64_t exporter);
+void receipt_unref_of(struct receipt *receipt, uint64_t exporter);
+
 /* How the data of a receipt are stored. The functions get the receipt's ctx; any thread. */
 struct receipt_store {
     /* Keeps how far a batch's delivery got (pipeline/progress.h); blocks until written. */
@@ -32,6 +37,8 @@ struct receipt_store {
     bool (*recall)(void *ctx, uint64_t key, struct progress_mark *mark);
     /* Whether another process may be delivering the data by now; NULL: never. */
     bool (*is_elsewhere)(void *ctx);
+    /* An exporter has all of the data, while others do not. NULL: of no interest. */
+    void (*delivered)(void *ctx, uint64_t exporter);
     bool found; /* an earlier process left the data */
 };
 
@@ -39,6 +46,11 @@ struct receipt_store {
  * does not lose them. Only before the receipt is shared. The store is static. */
 void receipt_set_durable(struct receipt *receipt, const struct receipt_store *store);
 bool receipt_is_durable(const struct receipt *receipt);
+
+/* Lets a durable receipt's store know which of so many exporters have all of the data, unless there
+ * is no memory for that. Only before the receipt is shared. */
+void receipt_share_out(struct receipt *receipt, size_t exporters);
+bool receipt_is_shared_out(const struct receipt *receipt);
 
 /* Marks the receipt of a client that waits for the backend's answer. Only before the receipt is
  * shared. */
@@ -56,7 +68,12 @@ bool receipt_is_elsewhere(const struct receipt *receipt);
 
 /* Notes that items of the receipt were not delivered. The most severe outcome is kept: RETRY (asks
  * for the data again; one caused by a stop, or a lane's end, comes first), then REJECT, then OK;
- * the `rejected` items of OK outcomes add up. */
+ * the `rejected` items of OK outcomes add up. receipt_note_of is for the items of an exporter's
+ * batch, as above. */
 void receipt_note(struct receipt *receipt, const struct outcome *outcome);
+void receipt_note_of(struct receipt *receipt, const struct outcome *outcome, uint64_t exporter);
+
+/* Whether data with this outcome are left to another process, which sends them again. */
+bool receipt_is_left(const struct outcome *outcome);
 
 #endif

@@ -3,6 +3,7 @@
 #include "tests/support/suite.h"
 
 #include <pthread.h>
+#include <string.h>
 
 static unsigned settled_count;
 static struct outcome settled_worst;
@@ -100,6 +101,109 @@ START_TEST(threads_may_share_it)
 }
 END_TEST
 
+/* ---- exporters 1, 2 ... of a receipt that is shared out ---- */
+
+static char told[16]; /* the exporters that have all of it, in order */
+
+static void delivered(void *ctx, uint64_t exporter)
+{
+    ck_assert_ptr_eq(ctx, &settled_count);
+    size_t size = strlen(told);
+    ck_assert_uint_lt(size + 1, sizeof told);
+    told[size] = (char)('0' + exporter);
+}
+
+static struct receipt *shared_out(size_t exporters)
+{
+    static const struct receipt_store store = {.delivered = delivered};
+    struct receipt *receipt = receipt_made();
+    memset(told, 0, sizeof told);
+    receipt_set_durable(receipt, &store);
+    receipt_share_out(receipt, exporters);
+    return receipt;
+}
+
+START_TEST(an_exporter_has_all_when_its_last_batch_and_everyones_are_over)
+{
+    struct receipt *receipt = shared_out(2);
+    receipt_ref_of(receipt, 1);
+    receipt_ref_of(receipt, 2);
+    receipt_unref_of(receipt, 1);
+    ck_assert_str_eq(told, "");
+    receipt_ref_of(receipt, 1);
+    receipt_unref(receipt);
+    ck_assert_str_eq(told, "");
+    receipt_ref_of(receipt, 1); /* a part of it */
+    receipt_unref_of(receipt, 1);
+    ck_assert_str_eq(told, "");
+    receipt_unref_of(receipt, 1);
+    ck_assert_str_eq(told, "1");
+    receipt_unref_of(receipt, 2);
+    ck_assert_str_eq(told, "1");
+    ck_assert_uint_eq(settled_count, 1);
+}
+END_TEST
+
+START_TEST(the_last_of_what_is_everyones_may_end_several)
+{
+    struct receipt *receipt = shared_out(3);
+    for (uint64_t exporter = 1; exporter <= 3; exporter++)
+        receipt_ref_of(receipt, exporter);
+    receipt_unref_of(receipt, 3);
+    receipt_unref_of(receipt, 1);
+    ck_assert_str_eq(told, "");
+    receipt_unref(receipt);
+    ck_assert_str_eq(told, "13");
+    receipt_unref_of(receipt, 2);
+    ck_assert_str_eq(told, "13");
+}
+END_TEST
+
+/* The other one has all of it even if it is the last. */
+START_TEST(what_is_left_to_another_process_has_not_arrived)
+{
+    struct outcome stop = outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "shutting down");
+    struct outcome bad = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "bad");
+    struct receipt *receipt = shared_out(2);
+    receipt_ref_of(receipt, 1);
+    receipt_ref_of(receipt, 2);
+    receipt_unref(receipt);
+    receipt_note_of(receipt, &stop, 2);
+    receipt_unref_of(receipt, 2);
+    ck_assert_str_eq(told, "");
+    receipt_note_of(receipt, &bad, 1);
+    receipt_unref_of(receipt, 1);
+    ck_assert_str_eq(told, "1");
+}
+END_TEST
+
+START_TEST(what_is_left_before_it_was_anyones_has_arrived_nowhere)
+{
+    struct outcome memory = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    struct receipt *receipt = shared_out(2);
+    receipt_ref_of(receipt, 1);
+    receipt_ref_of(receipt, 2);
+    receipt_note(receipt, &memory);
+    receipt_unref(receipt);
+    receipt_unref_of(receipt, 1);
+    receipt_unref_of(receipt, 2);
+    ck_assert_str_eq(told, "");
+}
+END_TEST
+
+START_TEST(with_more_exporters_than_it_knows_it_has_arrived_nowhere)
+{
+    struct receipt *receipt = shared_out(1);
+    receipt_ref_of(receipt, 1);
+    receipt_ref_of(receipt, 2);
+    receipt_unref(receipt);
+    receipt_unref_of(receipt, 1);
+    receipt_unref_of(receipt, 2);
+    ck_assert_str_eq(told, "");
+    ck_assert_uint_eq(settled_count, 1);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -108,6 +212,11 @@ int main(void)
         the_stop_outranks_another_retry_in_any_order,
         partial_successes_add_up,
         threads_may_share_it,
+        an_exporter_has_all_when_its_last_batch_and_everyones_are_over,
+        the_last_of_what_is_everyones_may_end_several,
+        what_is_left_to_another_process_has_not_arrived,
+        what_is_left_before_it_was_anyones_has_arrived_nowhere,
+        with_more_exporters_than_it_knows_it_has_arrived_nowhere,
         NULL,
     };
     return suite_run("receipt", tests);
