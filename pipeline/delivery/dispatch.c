@@ -35,7 +35,7 @@ static void next_part(struct queue_element *element)
 static void dispatch_note(const struct batch *batch, const struct outcome *outcome)
 {
     for (size_t i = 0; i < batch->receipt_count; i++)
-        receipt_note(batch->receipts[i], outcome);
+        receipt_note_of(batch->receipts[i], outcome, batch->exporter);
 }
 
 /* Whether it is in the journal, so that a stop leaves it to the next process. */

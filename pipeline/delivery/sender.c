@@ -2,6 +2,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
+#include "pipeline/addressees.h"
 
 #include <stdlib.h>
 
@@ -46,6 +47,7 @@ struct sender *sender_new(const struct component *component, void *self, const s
     if (!sender)
         return NULL;
     init_dispatcher(sender, component, self, env);
+    sender->key = exporter_key(env->id);
     const struct queue_settings *settings = &sender->dispatcher.settings.queue;
     sender->queue.size = (size_t)settings->queue_size;
     sender->queue.sizer = settings->enabled ? (enum queue_sizer)settings->sizer : QUEUE_REQUESTS;
@@ -73,6 +75,11 @@ struct sender *sender_new(const struct component *component, void *self, const s
         sender = NULL;
     }
     return sender;
+}
+
+uint64_t sender_key(const struct sender *sender)
+{
+    return sender->key;
 }
 
 bool sender_waits(const struct sender *sender)

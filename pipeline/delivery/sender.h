@@ -20,6 +20,9 @@ void sender_free(struct sender *sender); /* joins; may be NULL */
 /* Its exporter's id. */
 const char *sender_id(const struct sender *sender);
 
+/* exporter_key() of its exporter. */
+uint64_t sender_key(const struct sender *sender);
+
 /* Whether clients are to wait for the backend's answer. */
 bool sender_waits(const struct sender *sender);
 

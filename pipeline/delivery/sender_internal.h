@@ -12,6 +12,7 @@
 
 struct sender {
     struct dispatcher dispatcher;
+    uint64_t key; /* exporter_key */
     struct ticker *ticker;
     struct ticker_entry entry;
     pthread_mutex_t lock;

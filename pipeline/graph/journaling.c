@@ -1,6 +1,8 @@
 #include "pipeline/graph/journaling.h"
 
+#include "lib/journal/delivered.h"
 #include "lib/journal/progress.h"
+#include "pipeline/addressees.h"
 #include "pipeline/graph/intake_run.h"
 #include "pipeline/graph/journal_record.h"
 
@@ -53,9 +55,16 @@ static bool recall_progress(void *ctx, uint64_t key, struct progress_mark *mark)
     return found;
 }
 
-static const struct receipt_store new_store = {.keep = keep_progress, .recall = recall_progress};
+static void keep_delivered(void *ctx, uint64_t exporter)
+{
+    const struct kept *kept = ctx;
+    journal_delivered(kept->journal, kept->entry, exporter);
+}
+
+static const struct receipt_store new_store = {
+    .keep = keep_progress, .recall = recall_progress, .delivered = keep_delivered};
 static const struct receipt_store found_store = {
-    .keep = keep_progress, .recall = recall_progress, .found = true};
+    .keep = keep_progress, .recall = recall_progress, .delivered = keep_delivered, .found = true};
 
 /* Drops a receipt so that the entry stays in the journal. */
 static void drop_and_keep(struct receipt *receipt)
@@ -78,6 +87,8 @@ static struct receipt *receipt_of(struct intake *intake, struct journal_entry *e
     }
     *kept = (struct kept){intake->journal, entry};
     receipt_set_durable(receipt, store);
+    if (intake->queue_count > 1)
+        receipt_share_out(receipt, intake->queue_count);
     if (batch_add_receipt(batch, receipt))
         return receipt;
     drop_and_keep(receipt);
@@ -155,6 +166,15 @@ void journaling_accept(struct intake *intake, struct batch *batch, intake_done_f
     journal_append(intake->journal, &journaled->write);
 }
 
+static void recall_delivered(const struct intake *intake, const struct journal_entry *entry,
+                             struct batch *batch)
+{
+    uint64_t keys[ADDRESSEES_MAX];
+    size_t count = journal_delivered_find(intake->journal, entry, keys, ADDRESSEES_MAX);
+    addressees_unref(batch->delivered_to);
+    batch->delivered_to = addressees_new(keys, count);
+}
+
 struct outcome journaling_replay(struct intake *intake, struct batch *batch,
                                  struct journal_entry *entry)
 {
@@ -165,6 +185,7 @@ struct outcome journaling_replay(struct intake *intake, struct batch *batch,
     outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     if (receipt) {
         batch->admitted = true;
+        recall_delivered(intake, entry, batch);
         outcome = intake_run(intake, batch);
         if (outcome.verdict == VERDICT_RETRY)
             drop_and_keep(receipt);

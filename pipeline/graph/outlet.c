@@ -2,6 +2,7 @@
 #include "pipeline/env.h"
 
 #include "lib/base/clock.h"
+#include "pipeline/addressees.h"
 #include "pipeline/batch_pass.h"
 #include "pipeline/graph/graph.h"
 
@@ -22,10 +23,16 @@ static void release_branches(const struct outlet *end, const struct batch *batch
 
 static void outlet_put(struct sender *branch, struct batch *batch)
 {
-    if (sender_takes(branch) & BATCH_BIT(batch->encoding))
-        sender_put(branch, batch);
-    else
+    uint64_t key = sender_key(branch);
+    if (addressees_has(batch->delivered_to, key))
+        return;
+    if (!(sender_takes(branch) & BATCH_BIT(batch->encoding))) {
         sender_pass(branch, batch);
+        return;
+    }
+    struct batch *own = batch_for(batch, key);
+    sender_put(branch, own);
+    batch_unref(own);
 }
 
 static enum verdict fan_out(const struct outlet *end, struct batch *batch)

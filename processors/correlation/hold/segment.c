@@ -1,5 +1,7 @@
 #include "processors/correlation/hold/segment.h"
 
+#include "pipeline/addressees.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@ struct origin *origin_new(const struct batch *batch, struct outlet *outlet)
     atomic_init(&origin->refs, 1);
     origin->outlet = outlet;
     origin->metadata = batch->metadata ? metadata_ref(batch->metadata) : NULL;
+    origin->delivered_to = addressees_ref(batch->delivered_to);
     origin->receipt_count = count;
     for (size_t i = 0; i < count; i++)
         origin->receipts[i] = receipt_ref(batch->receipts[i]);
@@ -26,6 +29,7 @@ void origin_unref(struct origin *origin)
     for (size_t i = 0; i < origin->receipt_count; i++)
         receipt_unref(origin->receipts[i]);
     metadata_unref(origin->metadata);
+    addressees_unref(origin->delivered_to);
     free(origin);
 }
 
@@ -37,7 +41,7 @@ static bool segment_same_text(const char *a, const char *b)
 bool origin_matches(const struct origin *a, const struct origin *b)
 {
     const struct metadata *x = a->metadata, *y = b->metadata;
-    return a == b || (a->outlet == b->outlet &&
+    return a == b || (a->outlet == b->outlet && addressees_same(a->delivered_to, b->delivered_to) &&
                       (x == y || (x && y && segment_same_text(x->tenant, y->tenant) &&
                                   segment_same_text(x->authorization, y->authorization))));
 }

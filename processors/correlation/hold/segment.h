@@ -21,6 +21,7 @@ struct origin {
     _Atomic unsigned refs;
     struct outlet *outlet; /* borrowed */
     struct metadata *metadata;
+    struct addressees *delivered_to;
     size_t receipt_count;
     struct receipt *receipts[];
 };
@@ -29,7 +30,8 @@ struct origin {
 struct origin *origin_new(const struct batch *batch, struct outlet *outlet);
 void origin_unref(struct origin *origin); /* may be NULL */
 
-/* Whether spans of both may be sent in one request: same outlet and metadata. */
+/* Whether spans of both may be sent in one request: same outlet, metadata and
+ * delivered_to. */
 bool origin_matches(const struct origin *a, const struct origin *b);
 
 enum held_flag {

@@ -1,5 +1,6 @@
 #include "processors/correlation/release/release.h"
 
+#include "pipeline/addressees.h"
 #include "processors/correlation/release/ahead.h"
 #include "processors/correlation/release/release_write.h"
 #include "processors/correlation/tell.h"
@@ -135,9 +136,10 @@ static struct batch *make_batch(struct correlation *self, const struct front *fr
     struct batch *batch = batch_new(SIGNAL_TRACES, BATCH_OTLP, payload, part->count, NULL);
     if (!batch)
         return NULL;
-    struct metadata *metadata = segment_of(part->first)->origin->metadata;
-    if (metadata)
-        batch_set_metadata(batch, metadata_ref(metadata));
+    const struct origin *origin = segment_of(part->first)->origin;
+    if (origin->metadata)
+        batch_set_metadata(batch, metadata_ref(origin->metadata));
+    batch->delivered_to = addressees_ref(origin->delivered_to);
     if (!add_receipts(batch, part) || (front->ahead && !batch_add_receipt(batch, front->ahead))) {
         batch_unref(batch);
         return NULL;

@@ -14,7 +14,7 @@
 
 extern const struct component extension_journal;
 const struct component *const component_table[] = {&scripted_source, &scripted_sink,
-                                                   &extension_journal, NULL};
+                                                   &scripted_holder, &extension_journal, NULL};
 
 static struct given_runtime given;
 static char directory[64];
@@ -208,6 +208,68 @@ START_TEST(a_request_that_waited_for_room_is_written)
 }
 END_TEST
 
+static void begin_both(const char *processors)
+{
+    char yaml[1024];
+    snprintf(yaml, sizeof yaml,
+             "receivers: {source: }\n"
+             "processors: {holder: }\n"
+             "exporters: {sink: {retry_on_failure: {enabled: false}}, sink/2: {slot: 1, "
+             "retry_on_failure: {enabled: false}}}\n"
+             "extensions: {journal: {directory: '%s'}}\n"
+             "service:\n  extensions: [journal]\n"
+             "  pipelines: {traces: {receivers: [source], processors: [%s], exporters: [sink, "
+             "sink/2]}}\n",
+             directory, processors);
+    given_start(&given, yaml);
+}
+
+/* One exporter delivers 3 spans, the other leaves them; then the next process delivers them. */
+static void one_of_two_leaves_them(const char *processors, bool first_is_last)
+{
+    make_directory();
+    fault = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "no");
+    sink_at(1)->script = refuse;
+    begin_both(processors);
+    sink_gate(sink_at(0), first_is_last);
+    offer(3);
+    if (!*processors) /* else the stop hands them on */
+        sink_wait_count(sink_at(1), 1);
+    sink_gate(sink_at(0), false);
+    given_stop(&given);
+    ck_assert_uint_eq(sink_at(0)->delivered, 3);
+    holder_keeps(false);
+    begin_both(processors);
+    given_stop(&given);
+    sink_at(1)->script = NULL;
+    begin_both(processors);
+    sink_wait_delivered(sink_at(1), 3);
+    ck_assert_uint_eq(meter_get(given_meter(&given, "sink"), METER_SENT, SIGNAL_TRACES), 0);
+    given_stop(&given);
+    remove_directory();
+    ck_assert_uint_eq(sink_at(0)->delivered, 3);
+    ck_assert_uint_eq(sink_at(1)->delivered, 3);
+}
+
+START_TEST(what_one_exporter_leaves_does_not_go_to_the_other_again)
+{
+    one_of_two_leaves_them("", false);
+}
+END_TEST
+
+START_TEST(nor_if_the_other_was_the_last)
+{
+    one_of_two_leaves_them("", true);
+}
+END_TEST
+
+START_TEST(nor_if_a_processor_held_it)
+{
+    holder_keeps(true);
+    one_of_two_leaves_them("holder", false);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -217,6 +279,9 @@ int main(void)
         what_comes_again_goes_the_way_of_its_receiver,
         a_request_that_was_answered_is_through,
         a_request_that_waited_for_room_is_written,
+        what_one_exporter_leaves_does_not_go_to_the_other_again,
+        nor_if_the_other_was_the_last,
+        nor_if_a_processor_held_it,
         NULL,
     };
     return suite_run("journaling", tests);
