@@ -1,6 +1,7 @@
 #include "pipeline/batch.h"
 
 #include "lib/base/clock.h"
+#include "pipeline/addressees.h"
 #include "pipeline/gathering.h"
 
 #include "tests/support/some_batch.h"
@@ -193,6 +194,60 @@ START_TEST(a_batch_gives_its_bytes_back_to_the_budget)
 }
 END_TEST
 
+static void count_delivered(void *ctx, uint64_t exporter)
+{
+    (void)ctx;
+    (void)exporter;
+}
+
+START_TEST(all_that_is_made_of_an_exporters_batch_is_its_own)
+{
+    static const struct receipt_store store = {.delivered = count_delivered};
+    struct receipt *receipt = receipt_new(settled, NULL);
+    receipt_set_durable(receipt, &store);
+    struct batch *batch = some_spans(0, 2, NULL), *front, *rest;
+    batch_add_receipt(batch, receipt);
+    struct batch *own = batch_for(batch, 5);
+    ck_assert_ptr_eq(own, batch); /* nobody wants to know */
+    batch_unref(own);
+    batch_unref(batch);
+    receipt_share_out(receipt, 2);
+    batch = some_spans(0, 2, NULL);
+    batch_add_receipt(batch, receipt);
+    own = batch_for(batch, 5);
+    ck_assert_uint_eq(batch->exporter, 0);
+    ck_assert_uint_eq(own->exporter, 5);
+    ck_assert_ptr_eq(own->payload, batch->payload);
+    ck_assert(batch_split(own, 1, 0, &front, &rest));
+    ck_assert_uint_eq(front->exporter, 5);
+    ck_assert_uint_eq(rest->exporter, 5);
+    batch_unref(front);
+    batch_unref(rest);
+    batch_unref(own);
+    batch_unref(batch);
+    receipt_unref(receipt);
+    ck_assert_uint_eq(settled_count, 1);
+}
+END_TEST
+
+START_TEST(what_others_have_merges_only_with_its_like)
+{
+    const uint64_t keys[] = {3, 4};
+    struct batch *batches[4];
+    for (size_t i = 0; i < 4; i++) {
+        batches[i] = some_spans((unsigned)i, 1, NULL);
+        batches[i]->delivered_to = addressees_new(keys, i < 3 ? i : 2);
+    }
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(batch_mergeable(batches[i], batches[3]), i == 2);
+    struct batch *copy = batch_with_payload(batches[2], buffer_new(3, NULL, true), 1);
+    ck_assert(addressees_has(copy->delivered_to, 4));
+    batch_unref(copy);
+    for (size_t i = 0; i < 4; i++)
+        batch_unref(batches[i]);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -204,6 +259,8 @@ int main(void)
         a_split_batch_is_two_whole_ones_under_one_receipt,
         no_metadata_is_no_object,
         a_batch_gives_its_bytes_back_to_the_budget,
+        all_that_is_made_of_an_exporters_batch_is_its_own,
+        what_others_have_merges_only_with_its_like,
         NULL,
     };
     return suite_run("batch", tests);

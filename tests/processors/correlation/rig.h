@@ -7,6 +7,7 @@
 #define TESTS_PROCESSORS_CORRELATION_RIG_H
 
 #include "lib/settings/fill.h"
+#include "pipeline/addressees.h"
 #include "processors/correlation/correlation.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/fake_clock.h"
@@ -42,8 +43,9 @@ struct rig {
     struct collecting_sink traces, profiles;
     struct rig_out *out;
     size_t count, batches;
-    struct receipt *receipt;   /* of the following requests; NULL: none */
-    struct metadata *metadata; /* of everything that follows; NULL: none */
+    struct receipt *receipt;         /* of the following requests; NULL: none */
+    struct metadata *metadata;       /* of everything that follows; NULL: none */
+    struct addressees *delivered_to; /* of spans that follow; NULL: none */
 };
 
 struct rig_span {
@@ -114,6 +116,7 @@ static inline void rig_close(struct rig *rig)
     free(rig->out);
     receipt_unref(rig->receipt);
     metadata_unref(rig->metadata);
+    addressees_unref(rig->delivered_to);
     ck_assert_uint_eq(budget_used(&rig->budget), 0);
 }
 
@@ -268,6 +271,7 @@ static inline enum verdict rig_consume(struct rig *rig, enum signal signal,
     struct batch *batch = batch_new(signal, encoding, buffer, items, rig->receipt);
     if (rig->metadata)
         batch_set_metadata(batch, metadata_ref(rig->metadata));
+    batch->delivered_to = addressees_ref(rig->delivered_to);
     struct collecting_sink *sink = signal == SIGNAL_TRACES ? &rig->traces : &rig->profiles;
     enum verdict verdict = processor_correlation.consume(rig->self, batch, &sink->outlet);
     batch_unref(batch);

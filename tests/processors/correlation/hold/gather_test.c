@@ -252,6 +252,29 @@ START_TEST(each_tenant_gets_its_own_spans)
 }
 END_TEST
 
+START_TEST(spans_that_others_have_do_not_mix_with_those_that_nobody_has)
+{
+    struct rig rig;
+    const uint64_t key = 7;
+    rig_open(&rig, "{}");
+    for (uint64_t id = 1; id <= GATHER_EACH; id++) {
+        addressees_unref(rig.delivered_to);
+        rig.delivered_to = addressees_new(&key, id % 2);
+        roots(&rig, id, 1);
+    }
+    rig_advance(&rig, 60 * S);
+    ck_assert_uint_eq(rig.traces.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_uint_eq(rig.traces.batches[i]->items, GATHER_EACH / 2);
+        ck_assert_int_eq(addressees_has(rig.traces.batches[i]->delivered_to, key), i == 0);
+    }
+    rig_collect(&rig);
+    for (size_t i = 0; i < rig.count; i++)
+        ck_assert_uint_eq(rig.out[i].id % 2, rig.out[i].batch == 0);
+    rig_close(&rig);
+}
+END_TEST
+
 static void settle(void *ctx, const struct outcome *worst)
 {
     *(bool *)ctx = worst->verdict == VERDICT_OK;
@@ -389,6 +412,7 @@ SUITE_MAIN("correlation gather", requests_of_one_span_share_what_stands_beside_i
            spans_beside_one_that_left_are_not_moved, in_slow_traffic_requests_stay_apart,
            a_span_waits_its_hold_and_at_most_a_moment_more, spans_keep_their_resource_and_scopes,
            each_tenant_gets_its_own_spans, a_receipt_settles_with_the_spans_of_its_request_alone,
+           spans_that_others_have_do_not_mix_with_those_that_nobody_has,
            past_hold_max_spans_the_oldest_leave_first, past_hold_max_mib_the_oldest_leave_first,
            without_memory_to_gather_spans_wait_as_they_are, large_requests_stay_apart,
            at_close_everything_leaves_judged_or_as_it_came,
