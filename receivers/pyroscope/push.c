@@ -1,6 +1,7 @@
 /* POST /push.v1.PusherService/Push: a unary connect call (Pyroscope push/v1, connect protocol). */
 #include "receivers/pyroscope/pyroscope.h"
 
+#include "lib/base/utf8.h"
 #include "lib/wire/http/status.h"
 #include "lib/wire/pprof/push.h"
 
@@ -61,6 +62,19 @@ static struct outcome read_message(const struct pyroscope_receiver *self,
     return outcome;
 }
 
+/* What makes a series unfit to be sent. NULL: nothing. */
+static const char *series_fault(const struct series *series, size_t sent)
+{
+    if (series->count < sent)
+        return "a series has a duplicate label name";
+    if (series_get(series, VIEW("__name__")).size == 0)
+        return "a series has no label __name__, the profile's type";
+    for (size_t i = 0; i < series->count; i++)
+        if (!utf8_valid(series->labels[i].name) || !utf8_valid(series->labels[i].value))
+            return "a label is not valid UTF-8";
+    return NULL;
+}
+
 static struct outcome add_profile(const struct pyroscope_receiver *self,
                                   const struct push_profile *profile, struct submission *submission)
 {
@@ -69,14 +83,10 @@ static struct outcome add_profile(const struct pyroscope_receiver *self,
     struct batch *batch;
     if (!series)
         return no_memory;
-    if (series->count < push_series_count(profile->series)) {
+    const char *fault = series_fault(series, push_series_count(profile->series));
+    if (fault) {
         series_unref(series);
-        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "a series has a duplicate label name");
-    }
-    if (series_get(series, VIEW("__name__")).size == 0) {
-        series_unref(series);
-        return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
-                          "a series has no label __name__, the profile's type");
+        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", fault);
     }
     const struct pprof_source way = {.by_ingest = false};
     struct outcome outcome = pprof_batch(self, profile->raw_profile, &way, series, &batch);

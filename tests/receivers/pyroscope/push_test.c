@@ -128,6 +128,10 @@ START_TEST(labels_and_times_that_the_server_refuses_are_refused)
                   PB_MESSAGE(1, CPU_LABELS, LABEL("a", "1"), LABEL("a", "1"), SAMPLE(now)), 400,
                   &answer);
     assert_error("\"invalid_argument\"", "duplicate");
+    receiver_post(fd, PUSH, PROTO,
+                  PB_MESSAGE(1, CPU_LABELS, LABEL("pod", "\xff\xfe"), SAMPLE(profile(5))), 400,
+                  &answer);
+    assert_error("\"invalid_argument\"", "not valid UTF-8");
     receiver_post(fd, PUSH, PROTO, PB_MESSAGE(1, CPU_LABELS, LABEL("", "1"), SAMPLE(now)), 400,
                   &answer);
     assert_error("\"invalid_argument\"", "empty name");
