@@ -193,13 +193,16 @@ static bool is_from_another_page(const struct http_request *request)
 {
     const char *site = http_request_header(request, "Sec-Fetch-Site");
     const char *mode = http_request_header(request, "Sec-Fetch-Mode");
+    if (http_request_header_repeats(request, "Sec-Fetch-Site") ||
+        http_request_header_repeats(request, "Sec-Fetch-Mode"))
+        return true;
     return site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0 &&
            !(mode && strcmp(mode, "navigate") == 0);
 }
 
 bool answer_may(struct http_request *request, const char *host, bool tls)
 {
-    const char *authority = http_request_header(request, "Host");
+    const char *authority = http_request_authority(request);
     const char *origin = http_request_header(request, "Origin");
     char own[512];
     snprintf(own, sizeof own, "%s://%s", tls ? "https" : "http", authority ? authority : "");

@@ -631,6 +631,12 @@ def test_pages_of_other_sites_cannot_read_it(seen):
         two.sendall(f"GET /api/traces HTTP/1.1\r\nHost: 127.0.0.1:{seen.page}\r\nOrigin: "
                     f"{own['Origin']}\r\nOrigin: http://rebound.example\r\n\r\n".encode())
         assert two.recv(12) == b"HTTP/1.1 403"
+    for head in ("GET http://rebound.example/api/traces HTTP/1.1\r\nHost: localhost\r\n",
+                 "GET /api/traces HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: none\r\n"
+                 "Sec-Fetch-Site: cross-site\r\n"):
+        with socket.create_connection(("127.0.0.1", seen.page)) as other:
+            other.sendall(f"{head}\r\n".encode())
+            assert other.recv(12) == b"HTTP/1.1 403"
     followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     assert requests.get(seen.url("/"), headers=followed, timeout=10).status_code == 200
 

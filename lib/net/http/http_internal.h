@@ -54,6 +54,7 @@ struct http_request {
     struct http_request *next, *prev;
 
     const char *method, *path, *query;
+    const char *authority; /* of a target in absolute form; NULL: none */
     struct peer peer;
     size_t target_size;   /* of path and query, as received */
     const char *wrong;    /* with its header, for the error message; NULL: nothing */

@@ -12,13 +12,19 @@
 #define DISCARD_TIME                                                                               \
     NS_PER_S /* time for clients that only read once they have written everything */
 
-/* The start of the path in a request target: "/x", or "http://host/x" from proxies. */
-static char *path_of(char *uri)
+/* The start of the path in a request target: "/x", or "http://host/x" from proxies, of which the
+ * host moves a byte ahead and is ended by a NUL. */
+static char *split_target(char *uri, const char **authority)
 {
-    char *authority = strstr(uri, "://");
-    if (uri[0] == '/' || !authority)
+    char *mark = strstr(uri, "://");
+    *authority = NULL;
+    if (uri[0] == '/' || !mark)
         return uri;
-    return authority + 3 + strcspn(authority + 3, "/?");
+    size_t size = strcspn(mark + 3, "/?");
+    memmove(mark + 2, mark + 3, size);
+    mark[2 + size] = '\0';
+    *authority = mark + 2;
+    return mark + 3 + size;
 }
 
 struct http_request *http_request_new(struct http_server *server, const char *uri)
@@ -34,7 +40,7 @@ struct http_request *http_request_new(struct http_server *server, const char *ur
     request->target_size = size - 1;
     if (!http_head_is_target(uri))
         request->wrong = "the request target has a character that is not allowed there";
-    char *path = path_of(request->uri), *mark = strchr(path, '?');
+    char *path = split_target(request->uri, &request->authority), *mark = strchr(path, '?');
     if (mark)
         *mark = '\0';
     request->path = *path ? path : "/";
@@ -284,6 +290,11 @@ static const char *header_from(const struct http_request *request, const char *a
 const char *http_request_header(const struct http_request *request, const char *name)
 {
     return header_from(request, (const char *)request->headers.data + request->headers_at, name);
+}
+
+const char *http_request_authority(const struct http_request *request)
+{
+    return request->authority ? request->authority : http_request_header(request, "Host");
 }
 
 bool http_request_header_repeats(const struct http_request *request, const char *name)

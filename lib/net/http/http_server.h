@@ -90,6 +90,9 @@ const char *http_request_query(const struct http_request *request); /* raw; "": 
 /* All of them: "name\0value\0" each. */
 struct view http_request_all_headers(const struct http_request *request);
 const char *http_request_header(const struct http_request *request, const char *name); /* NULL */
+/* The host that was asked for, with its port if there is one: that of a target in absolute form, so
+ * RFC 9112, 3.2.2, or else the Host header's. NULL: none. */
+const char *http_request_authority(const struct http_request *request);
 /* Whether several header fields have this name. */
 bool http_request_header_repeats(const struct http_request *request, const char *name);
 enum http_fault http_request_fault(const struct http_request *request);

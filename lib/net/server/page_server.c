@@ -71,7 +71,7 @@ bool page_server_may(const struct page_server *pages, struct http_request *reque
     char error[256];
     if (!endpoint_parse(pages->endpoint, false, &endpoint, error, sizeof error) ||
         !is_loopback(endpoint.host) ||
-        http_host_is_own(http_request_header(request, "Host"), endpoint.host))
+        http_host_is_own(http_request_authority(request), endpoint.host))
         return true;
     http_respond(request, 403, "text/plain",
                  VIEW("the Host header is neither an IP address nor localhost\n"), 0);
