@@ -8,11 +8,15 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lib/net/http/http_head.h"
+
 typedef struct MHD_Response *create_fn(size_t size, void *data, enum MHD_ResponseMemoryMode mode);
 typedef struct MHD_Response *create_static_fn(size_t size, const void *data);
+typedef size_t read_number_fn(const char *text, size_t size, uint64_t *number);
 
 create_fn create_real __asm__("__real_MHD_create_response_from_buffer");
 create_fn create_wrapped __asm__("__wrap_MHD_create_response_from_buffer");
+read_number_fn read_number_wrapped __asm__("__wrap_MHD_str_to_uint64_n_");
 create_static_fn create_static_wrapped __asm__("__wrap_MHD_create_response_from_buffer_static");
 
 static const struct {
@@ -52,6 +56,18 @@ struct MHD_Response *create_wrapped(size_t size, void *data, enum MHD_ResponseMe
     if (response)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain");
     return response;
+}
+
+/*
+ * The library's reader of decimal numbers, which it uses for Content-Length only. 0.9 goes on after
+ * its error page, and sends a second one, so this one refuses nothing: http_request_headers() does.
+ * Returns how many characters were read.
+ */
+size_t read_number_wrapped(const char *text, size_t size, uint64_t *number)
+{
+    if (!http_head_length((struct view){(const uint8_t *)text, size}, number))
+        *number = 0;
+    return size;
 }
 
 /* Since libmicrohttpd 1.0. */

@@ -128,3 +128,16 @@ bool http_head_is_host(const char *value)
 {
     return *behind(HOST, value, value + strlen(value)) == '\0';
 }
+
+bool http_head_length(struct view text, uint64_t *length)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned digit = (unsigned)text.data[i] - '0';
+        if (digit > 9)
+            return false;
+        value = value > (UINT64_MAX - 10) / 10 ? UINT64_MAX - 1 : value * 10 + digit;
+    }
+    *length = value;
+    return text.size > 0;
+}

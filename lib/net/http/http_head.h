@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/view.h"
 
@@ -32,5 +33,9 @@ bool http_head_is_target(const char *target);
 
 /* Whether a Host header's value is valid (RFC 9110, 7.2): a host, optionally a port. */
 bool http_head_is_host(const char *value);
+
+/* Reads a Content-Length (RFC 9110, 8.6). One that is beyond any limit is UINT64_MAX - 1. False: it
+ * is not a number. */
+bool http_head_length(struct view text, uint64_t *length);
 
 #endif

@@ -125,6 +125,8 @@ static const char *fault_of(const struct header_scan *scan, const char *version)
         return "the framing is ambiguous: two Content-Length or two Transfer-Encoding headers";
     if (scan->coding && scan->length)
         return "the framing is ambiguous: Content-Length beside Transfer-Encoding";
+    if (scan->length && !http_head_length(view_of(scan->length), &scan->request->declared))
+        return "Content-Length is not a number of bytes";
     return scan->coding && old ? "HTTP/1.0 has no Transfer-Encoding" : NULL;
 }
 
@@ -185,9 +187,8 @@ unsigned http_request_headers(struct http_request *request, struct MHD_Connectio
         return refusal;
     request->method = (const char *)request->headers.data;
     request->expects_continue = scan.expect && strcasecmp(scan.expect, "100-continue") == 0;
-    request->declared = scan.coding ? UINT64_MAX : 0;
-    if (scan.length)
-        request->declared = strtoull(scan.length, NULL, 10);
+    if (scan.coding)
+        request->declared = UINT64_MAX;
     const struct http_server_options *options = &request->server->options;
     size_t most = budget_cap(options->budget, options->max_body);
     if (scan.length && request->declared > most)
