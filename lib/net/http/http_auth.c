@@ -1,4 +1,4 @@
-/* Authentication of requests. */
+/* Authentication of requests, and what is refused as it: loops, and pages of other origins. */
 #include "lib/net/http/http_internal.h"
 
 #include "lib/net/auth.h"
@@ -10,6 +10,8 @@ void http_auth_look(struct http_request *request)
     const struct authenticator *auth = request->server->options.auth;
     request->looped = request->server->options.refuses_own &&
                       loop_is_ours(http_request_header(request, LOOP_HEADER));
+    request->foreign = request->server->options.refuses_pages &&
+                       http_cors_refuses(request->server->options.cors, request);
     request->auth = AUTH_GRANTED;
     if (auth && !(request->server->options.cors && http_cors_is_preflight(request)))
         request->auth = auth->look(auth->self, http_request_header(request, auth->header));
@@ -47,7 +49,8 @@ static void decided(void *ctx, enum auth_result result)
 
 bool http_auth_denies(const struct http_request *request)
 {
-    return request->auth == AUTH_DENIED || request->auth == AUTH_LATER || request->looped;
+    return request->auth == AUTH_DENIED || request->auth == AUTH_LATER || request->looped ||
+           request->foreign;
 }
 
 void http_auth_handle(struct http_request *request)
@@ -55,6 +58,13 @@ void http_auth_handle(struct http_request *request)
     const struct authenticator *auth = request->server->options.auth;
     if (request->looped) {
         struct outcome outcome = loop_outcome();
+        http_auth_refuse(request, &outcome);
+        return;
+    }
+    if (request->foreign) {
+        struct outcome outcome = outcome_of(
+            VERDICT_REJECT, CAUSE_FORBIDDEN,
+            "pages of this origin may not send; cors.allowed_origins names those that may");
         http_auth_refuse(request, &outcome);
         return;
     }

@@ -141,3 +141,27 @@ bool http_cors_handle(const struct cors_settings *cors, struct http_request *req
     }
     return false;
 }
+
+/* Whether the host and port in an origin are those that were asked for. The scheme may differ, as a
+ * proxy may end TLS. */
+static bool is_own_origin(const char *origin, const char *authority)
+{
+    const char *mark = strstr(origin, "://");
+    return mark && authority && strcasecmp(mark + 3, authority) == 0;
+}
+
+bool http_cors_refuses(const struct cors_settings *cors, const struct http_request *request)
+{
+    const char *origin = http_request_header(request, "Origin");
+    const char *site = http_request_header(request, "Sec-Fetch-Site");
+    bool repeats = http_request_header_repeats(request, "Origin") ||
+                   http_request_header_repeats(request, "Sec-Fetch-Site");
+    if ((!origin && !site) || http_cors_is_preflight(request))
+        return false;
+    if (repeats || (cors && allows_origin(cors, origin ? origin : "")))
+        return repeats;
+    /* Also right behind a proxy that asks with another Host. */
+    if (site)
+        return strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+    return !is_own_origin(origin, http_request_authority(request));
+}

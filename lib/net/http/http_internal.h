@@ -71,6 +71,7 @@ struct http_request {
     bool refused;          /* arrived while draining */
     enum auth_result auth; /* of the sender, from the header */
     bool looped;           /* sent by this process */
+    bool foreign;          /* sent by a web page that may not */
     bool handed;           /* to the handler */
     bool cut;              /* answered before the end of its body */
     bool last;             /* the last request of its connection */

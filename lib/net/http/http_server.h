@@ -58,7 +58,9 @@ struct http_server_options {
     refused_fn *refused;    /* called for what the server refuses itself; may be NULL */
     const char *grpc_is_at; /* advice for gRPC clients, e.g. "point it at port 4317,
                                protocols.grpc"; NULL: none */
-    const struct cors_settings *cors;       /* NULL: pages of other origins are not allowed */
+    const struct cors_settings *cors; /* NULL: pages of other origins are not allowed */
+    bool refuses_pages; /* answer requests of pages that cors does not allow with 403, by deny, too:
+                           a browser sends simple ones without asking, and only hides the answer */
     const struct key_map *response_headers; /* of every response; NULL: none */
     bool closes;                            /* close each connection after its first response */
     void *ctx;

@@ -59,6 +59,7 @@ void server_http_apply(struct server_http_settings *settings, struct http_server
     if (settings->max_request_body_size == 0)
         settings->max_request_body_size = SERVER_BODY_DEFAULT;
     options->max_body = (size_t)settings->max_request_body_size;
+    options->refuses_pages = true;
     options->cors = settings->has_cors ? &settings->cors : NULL;
     options->response_headers = &settings->response_headers;
     options->closes = !settings->keep_alives_enabled;

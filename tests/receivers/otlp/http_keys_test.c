@@ -169,7 +169,7 @@ START_TEST(a_request_of_an_allowed_origin_has_its_headers_also_where_it_is_refus
     ck_assert(answer_has(&answer, "\r\nVary: Origin"));
     receiver_post(fd, "/v1/traces", PROTO "Origin: http://a.b\r\n", VIEW("bad"), 400, &answer);
     ck_assert(answer_has(&answer, "\r\nAccess-Control-Allow-Origin: http://a.b"));
-    receiver_post(fd, "/v1/traces", PROTO "Origin: http://b.b\r\n", span(), 200, &answer);
+    receiver_post(fd, "/v1/traces", PROTO "Origin: http://b.b\r\n", span(), 403, &answer);
     ck_assert(!answer_has(&answer, "Access-Control-Allow"));
     receiver_post(fd, "/v1/traces", PROTO, span(), 200, &answer);
     ck_assert(!answer_has(&answer, "Access-Control-Allow"));
@@ -204,6 +204,32 @@ START_TEST(without_cors_a_preflight_is_a_method_that_is_not_allowed)
 }
 END_TEST
 
+START_TEST(a_page_that_may_not_send_is_refused_and_other_clients_are_not)
+{
+    static const char *const refused[] = {
+        PROTO "Origin: http://a.b\r\n",
+        PROTO "Origin: null\r\n",
+        PROTO "Origin: http://x\r\nOrigin: http://a.b\r\n",
+        PROTO "Origin: http://x:80\r\nSec-Fetch-Site: same-site\r\n",
+        PROTO "Sec-Fetch-Site: cross-site\r\n",
+        PROTO "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site\r\n",
+    };
+    static const char *const taken[] = {
+        PROTO,
+        PROTO "Origin: http://x\r\n",
+        PROTO "Origin: https://X\r\n",
+        PROTO "Origin: https://a.b\r\nSec-Fetch-Site: same-origin\r\n",
+        PROTO "Sec-Fetch-Site: none\r\n",
+    };
+    rig_begin(HTTP());
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        receiver_post(fd, "/v1/traces", refused[i], span(), 403, &answer);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        receiver_post(fd, "/v1/traces", taken[i], span(), 200, &answer);
+    rig_end();
+}
+END_TEST
+
 SUITE_MAIN("otlp_http_keys", every_encoding_of_the_collector_is_read,
            compression_algorithms_are_obeyed, an_algorithm_that_is_none_is_an_error_at_start,
            suites_and_curves_that_are_none_are_errors_at_start, a_body_size_of_0_is_the_default,
@@ -212,4 +238,5 @@ SUITE_MAIN("otlp_http_keys", every_encoding_of_the_collector_is_read,
            a_preflight_of_an_allowed_origin_is_answered, others_are_told_nothing_of_what_is_allowed,
            a_request_of_an_allowed_origin_has_its_headers_also_where_it_is_refused,
            all_origins_and_headers_may_be_allowed,
-           without_cors_a_preflight_is_a_method_that_is_not_allowed)
+           without_cors_a_preflight_is_a_method_that_is_not_allowed,
+           a_page_that_may_not_send_is_refused_and_other_clients_are_not)

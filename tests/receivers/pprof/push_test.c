@@ -72,6 +72,8 @@ START_TEST(what_cannot_be_taken_is_refused_with_its_status)
     receiver_post(fd, "/v1/other", OCTETS, cpu_profile(), 404, &answer);
     raw_exchange(fd, "GET /v1/pprof HTTP/1.1\r\nHost: x\r\n\r\n", 405, &answer);
     ck_assert(answer_has(&answer, "\r\nAllow: POST"));
+    receiver_post(fd, "/v1/pprof", "Content-Type: text/plain\r\nOrigin: http://a.b\r\n",
+                  cpu_profile(), 403, &answer);
     ck_assert_uint_eq(keeper_count(), 0);
     rig_end();
 }
