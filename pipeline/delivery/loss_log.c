@@ -129,8 +129,13 @@ static void end_wait(struct loss_log *log)
 static void begin_incident(struct loss_log *log)
 {
     end_incident(log);
+    uint64_t recovered = 0;
+    if (log->incident.open && log->waits)
+        recovered = incident_recovered(&log->incident, clock_mono(log->clock));
     if (incident_fail(&log->incident, log->clock))
         log->succeeded_before = log->succeeded_requests;
+    if (recovered)
+        log->retry.recovered = recovered;
     log->unwell = true;
 }
 
@@ -199,21 +204,41 @@ static uint32_t kind_of(const struct outcome *why)
     return kind;
 }
 
+/* Whether the last retry has another reason than the one that was told, or a beginning of its own.
+ */
+static bool is_news(const struct loss_retry *retry)
+{
+    return retry->kind != retry->told || retry->recovered;
+}
+
+/* Formats " since 00:01:02Z, after delivering since 00:01:00Z", "" if that is as told. */
+static const char *anew(const struct loss_log *log, char out[80])
+{
+    char since[CLOCK_TEXT], recovered[CLOCK_TEXT];
+    *out = '\0';
+    if (log->retry.recovered)
+        snprintf(out, 80, " since %s, after delivering since %s",
+                 clock_text(log->incident.since, since),
+                 clock_text(log->retry.recovered, recovered));
+    return out;
+}
+
 /* Writes the line about the last retry if one is due. Returns when one is that is left for later;
  * else TIME_NEVER. Lock held. */
 static uint64_t tell_retry(struct loss_log *log, uint64_t now)
 {
     const struct log_source source = loss_log_source(log);
     struct loss_retry *retry = &log->retry;
-    bool other = retry->kind != retry->told;
-    char when[32] = "";
+    bool other = is_news(retry);
+    char when[32] = "", since[80];
     uint64_t due = retry->told_ns + (other ? OTHER_QUIET_NS : RETRY_QUIET_NS);
     if (log->waits && now < due)
         return other ? due : TIME_NEVER;
     if (retry->due_ns > now)
         snprintf(when, sizeof when, " in %.1f s", (double)(retry->due_ns - now) / (double)NS_PER_S);
-    log_of(&source, LOG_WARN, "waiting, trying again%s: %s", when, retry->text);
+    log_of(&source, LOG_WARN, "waiting%s, trying again%s: %s", anew(log, since), when, retry->text);
     retry->told = retry->kind;
+    retry->recovered = 0;
     retry->told_ns = now;
     return TIME_NEVER;
 }
@@ -224,7 +249,7 @@ static uint64_t flush_due(void *ctx, uint64_t mono_ns)
     pthread_mutex_lock(&log->lock);
     end_incident(log);
     uint64_t next = incident_ends(&log->incident);
-    if (log->waits && log->retry.kind != log->retry.told) {
+    if (log->waits && is_news(&log->retry)) {
         uint64_t due = tell_retry(log, mono_ns);
         next = due < next ? due : next;
     }

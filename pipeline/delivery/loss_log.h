@@ -1,7 +1,7 @@
 /* Log lines about a backend that does not answer or is slow, and about dropped data. The first of
  * each is written at once; then at most one a minute for slow requests and for failed attempts, or
- * in ten seconds if they fail for another reason; and for drops one in ten seconds for each cause,
- * with the sums since. A line says when the incident
+ * in ten seconds if they fail for another reason or after a while without a failure; and for drops
+ * one in ten seconds for each cause, with the sums since. A line says when the incident
  * (incident.h) is over. Also what the last attempts came to. Any thread. */
 #ifndef PIPELINE_DELIVERY_LOSS_LOG_H
 #define PIPELINE_DELIVERY_LOSS_LOG_H
@@ -34,6 +34,8 @@ struct loss_retry {
     uint32_t kind, told; /* of failures */
     uint64_t due_ns;     /* mono: when it is repeated */
     uint64_t told_ns;    /* mono */
+    uint64_t recovered;  /* wall: since when it delivered before it failed anew, untold; 0: it is as
+                            told */
     char text[sizeof((struct outcome *)0)->text];
 };
 

@@ -374,6 +374,32 @@ START_TEST(a_reload_that_mends_what_failed_again_is_told_within_seconds)
 }
 END_TEST
 
+/* Each time it delivers for a while, which is told at the end of a calm minute. */
+START_TEST(another_outage_within_a_minute_is_told_at_once_with_its_beginning)
+{
+    const struct outcome down = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "connection refused");
+    begin();
+    lose_for(CAUSE_AUTH, "HTTP 401", 1);
+    loss_log_success(&losses);
+    fake_clock_advance(&fake, 6 * NS_PER_S);
+    ticker_step(ticker);
+    loss_log_retry(&losses, &down, NS_PER_S);
+    loss_log_retry(&losses, &down, NS_PER_S);
+    loss_log_success(&losses);
+    fake_clock_advance(&fake, 20 * NS_PER_S);
+    loss_log_retry(&losses, &down, 3 * NS_PER_S);
+    ck_assert_ptr_nonnull(strstr(lines(),
+                                 "tempo: waiting since 00:00:26Z, after delivering since "
+                                 "00:00:06Z, trying again in 3.0 s: connection refused\n"));
+    unsigned told = line_count();
+    fake_clock_advance(&fake, 10 * NS_PER_S);
+    loss_log_retry(&losses, &down, 3 * NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_uint_eq(line_count(), told);
+    end();
+}
+END_TEST
+
 START_TEST(what_waits_after_a_success_is_not_called_dropped)
 {
     const struct outcome down = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "HTTP 503");
@@ -490,6 +516,7 @@ int main(void)
         an_incident_that_follows_within_a_minute_counts_anew_and_lasts_for_a_minute,
         losses_have_their_own_cause_beside_the_last_failure,
         a_reload_that_mends_what_failed_again_is_told_within_seconds,
+        another_outage_within_a_minute_is_told_at_once_with_its_beginning,
         what_waits_after_a_success_is_not_called_dropped,
         another_reason_of_a_failure_is_told_within_ten_seconds,
         what_a_full_queue_displaces_is_an_incident,
