@@ -20,6 +20,7 @@ struct otlp_grpc_exporter {
     struct client_settings client;
     struct delivery delivery;
     char *urls[SIGNAL_COUNT];
+    char *base; /* what they have in common, as it is shown */
     struct http_client *http;
     const struct env *env;
 };
@@ -126,6 +127,20 @@ static void otlp_grpc_places(const void *config, place_visit_fn *visit, void *ct
     visit(ctx, &place);
 }
 
+/* False: no memory. */
+static bool make_urls(struct otlp_grpc_exporter *self, const struct target *target)
+{
+    const char *scheme = target->tls ? "https" : "http";
+    int made = target->unix_path ? asprintf(&self->base, "unix:%s", target->unix_path)
+                                 : asprintf(&self->base, "%s://%s", scheme, target->authority);
+    if (made < 0)
+        self->base = NULL;
+    for (int i = 0; i < SIGNAL_COUNT && made >= 0; i++)
+        if ((made = asprintf(&self->urls[i], "%s://%s%s", scheme, target->authority, paths[i])) < 0)
+            self->urls[i] = NULL;
+    return made >= 0;
+}
+
 static bool otlp_grpc_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct otlp_grpc_exporter *self = instance;
@@ -134,13 +149,10 @@ static bool otlp_grpc_open(void *instance, const struct env *env, char *error, s
     if (!parse_target(self, &target, error, error_size) ||
         !client_reaches(target.tls ? "https:" : "http:", error, error_size))
         return false;
-    for (int i = 0; i < SIGNAL_COUNT; i++)
-        if (asprintf(&self->urls[i], "%s://%s%s", target.tls ? "https" : "http", target.authority,
-                     paths[i]) < 0) {
-            self->urls[i] = NULL;
-            snprintf(error, error_size, "out of memory");
-            return false;
-        }
+    if (!make_urls(self, &target)) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
     self->http = client_open(&self->client, env->id, true, target.unix_path, self->authority, error,
                              error_size);
     return self->http != NULL;
@@ -323,10 +335,19 @@ static void otlp_grpc_close(void *instance)
     struct otlp_grpc_exporter *self = instance;
     http_client_free(self->http);
     self->http = NULL;
+    free(self->base);
+    self->base = NULL;
     for (int i = 0; i < SIGNAL_COUNT; i++) {
         free(self->urls[i]);
         self->urls[i] = NULL;
     }
+}
+
+/* Without the path of the service, which is the same for every backend. */
+static const char *otlp_grpc_url(const void *instance, enum signal signal)
+{
+    (void)signal;
+    return ((const struct otlp_grpc_exporter *)instance)->base;
 }
 
 static const struct delivery *otlp_grpc_delivery(const void *instance)
@@ -346,6 +367,7 @@ const struct component exporter_otlp_grpc = {
     .keys = keys,
     .check = otlp_grpc_check,
     .places = otlp_grpc_places,
+    .url = otlp_grpc_url,
     .opens_quietly = true,
     .open = otlp_grpc_open,
     .gathers = true,

@@ -174,7 +174,7 @@ static void visit_place(void *ctx, const struct place *place)
 
 static void set_path(struct target *target, const char *url)
 {
-    const char *host = strstr(url, "://"), *path = strchr(host ? host + 3 : url, '/');
+    const char *host = strstr(url, "://"), *path = host ? strchr(host + 3, '/') : NULL;
     if (path)
         snprintf(target->path, sizeof target->path, "%.*s", (int)strcspn(path, "?#"), path);
 }

@@ -210,6 +210,24 @@ START_TEST(a_unix_socket_is_an_endpoint_in_both_spellings)
 }
 END_TEST
 
+static void assert_shown(const char *endpoint, const char *shown)
+{
+    char section[256];
+    snprintf(section, sizeof section, "otlp_grpc: {endpoint: '%s', tls: {insecure: true}}",
+             endpoint);
+    exporter_start(&exporter, section, "traces", NULL);
+    ck_assert_str_eq(exporter_otlp_grpc.url(exporter.instance->self, SIGNAL_TRACES), shown);
+    exporter_stop(&exporter);
+}
+
+START_TEST(where_it_sends_to_is_shown)
+{
+    assert_shown("tempo:4317", "http://tempo:4317");
+    assert_shown("https://tempo:4317", "https://tempo:4317");
+    assert_shown("unix:///run/tempo", "unix:/run/tempo");
+}
+END_TEST
+
 START_TEST(insecure_with_a_ca_is_tls_as_in_the_collector)
 {
     struct tls_world world;
@@ -376,9 +394,10 @@ SUITE_MAIN("otlp_grpc_exporter", a_secret_that_the_peer_repeats_is_hidden,
            messages_arrive_whole_in_every_compression,
            a_compression_that_no_grpc_peer_reads_is_an_error_at_start, each_signal_has_its_service,
            many_calls_share_a_connection, endpoints_may_name_a_resolver,
-           a_unix_socket_is_an_endpoint_in_both_spellings, without_a_scheme_it_is_tls,
-           insecure_with_a_ca_is_tls_as_in_the_collector, codes_are_retried_as_the_protocol_says,
-           partial_success_is_counted, the_senders_metadata_go_on_unless_the_exporter_has_its_own,
+           a_unix_socket_is_an_endpoint_in_both_spellings, where_it_sends_to_is_shown,
+           without_a_scheme_it_is_tls, insecure_with_a_ca_is_tls_as_in_the_collector,
+           codes_are_retried_as_the_protocol_says, partial_success_is_counted,
+           the_senders_metadata_go_on_unless_the_exporter_has_its_own,
            what_another_process_delivers_is_withheld,
            a_server_that_is_not_there_is_retried_and_named, an_http_server_is_no_grpc_server,
            endpoints_without_a_numeric_port_are_errors_at_start)
