@@ -1,5 +1,6 @@
 #include "exporters/file/file.h"
 
+#include "lib/base/shown.h"
 #include "lib/wire/codec/compress.h"
 #include "lib/wire/json/otlp_json.h"
 #include "pipeline/delivery/delivery.h"
@@ -136,16 +137,24 @@ static struct view service_of(const struct batch *batch)
     return name.size ? name : series_get(batch->series, VIEW("__name__"));
 }
 
-/* Makes a file name prefix from a service name. */
+/* Makes a file name prefix from a service name: of whole characters that are seen in a list. */
 static void file_name(struct view service, char *out, size_t size)
 {
-    size_t count = service.size < size ? service.size : size - 1;
-    for (size_t i = 0; i < count; i++) {
-        uint8_t c = service.data[i];
-        bool plain = c >= 0x80 || isalnum(c) || (i > 0 && strchr(".-", c)) || c == '_';
-        out[i] = plain && c ? (char)c : '_';
+    size_t at = 0;
+    while (service.size) {
+        bool plain;
+        uint8_t c = *service.data;
+        size_t used = shown_character(service, &plain);
+        if (used == 1)
+            plain = c && c < 0x80 && (isalnum(c) || (at > 0 && strchr(".-", c)) || c == '_');
+        size_t wanted = plain ? used : 1;
+        if (at + wanted >= size)
+            break;
+        memcpy(out + at, plain ? (const char *)service.data : "_", wanted);
+        at += wanted;
+        service = (struct view){service.data + used, service.size - used};
     }
-    out[count] = '\0';
+    out[at] = '\0';
 }
 
 static void profile_path(struct file_exporter *self, const struct batch *batch, char *out,

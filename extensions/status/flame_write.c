@@ -1,5 +1,6 @@
 /* Writes a flame graph as JSON, folded text and pprof; SVG: flame_svg.c. */
 #include "extensions/status/flame_write.h"
+#include "lib/base/shown.h"
 #include "lib/base/utf8.h"
 #include "lib/wire/proto/proto_write.h"
 
@@ -79,21 +80,24 @@ static void json_step(struct flame_writer *writer)
 
 enum { DEEPEST = 4096 };
 
-/* Writes a frame of a folded stack: ';' and control characters are replaced. */
+/* Writes a frame of a folded stack: ';' is replaced, and what terminals obey or do not show. */
 static bool put_frame(struct view name, struct bytes *out)
 {
-    size_t from = out->size;
+    size_t from = out->size, to = from;
     if (!utf8_repair(name, out))
         return false;
-    for (size_t i = from; i < out->size; i++) {
-        uint8_t *at = out->data + i;
-        if (*at == ';')
-            *at = ':';
-        else if (*at < 0x20 || *at == 0x7f)
-            *at = ' ';
-        else if (*at == 0xc2 && at[1] < 0xa0) /* U+0080 to U+009F, which terminals obey, too */
-            at[0] = at[1] = ' ';
+    while (from < out->size) {
+        bool visible;
+        uint8_t *at = out->data + from;
+        size_t used = shown_character((struct view){at, out->size - from}, &visible);
+        if (visible && *at != ';')
+            memmove(out->data + to, at, used);
+        else
+            out->data[to] = visible ? ':' : ' ';
+        to += visible ? used : 1;
+        from += used;
     }
+    out->size = to;
     return true;
 }
 

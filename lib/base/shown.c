@@ -33,17 +33,29 @@ static bool is_unseen(uint32_t c)
     return false;
 }
 
+static bool is_control(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0);
+}
+
+size_t shown_character(struct view text, bool *visible)
+{
+    uint32_t c = 0;
+    size_t size = decode(text, &c);
+    *visible = size && !is_control(c) && !is_unseen(c);
+    return size ? size : 1;
+}
+
 /* Formats the character at the start; returns its size in text. */
 static size_t shown_show(struct view text, char out[16])
 {
     uint32_t c = 0;
     size_t size = decode(text, &c);
-    bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
     if (size == 0)
         snprintf(out, 16, "\\x%02x", text.data[0]);
     else if (c == '\n' || c == '\r' || c == '\t')
         snprintf(out, 16, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
-    else if (control)
+    else if (is_control(c))
         snprintf(out, 16, "\\x%02x", (unsigned)c);
     else if (is_unseen(c))
         snprintf(out, 16, "\\u%04x", (unsigned)c);

@@ -10,4 +10,8 @@
  * the copy. */
 size_t shown_copy(struct view text, char *out, size_t size);
 
+/* The size in bytes of the character at the start of a text that is not empty, 1 if it is invalid.
+ * *visible: whether shown_copy leaves it as it is. */
+size_t shown_character(struct view text, bool *visible);
+
 #endif

@@ -1,6 +1,8 @@
 /* What it did and why, as lines for people. */
 #include "processors/correlation/correlation.h"
 
+#include "lib/base/shown.h"
+
 #include <inttypes.h>
 
 static const char *const reasons[REASON_COUNT] = {
@@ -120,13 +122,24 @@ static void explain_windows(const struct service *service, uint64_t mono, struct
                      service->unread_why);
 }
 
+/* A name from telemetry, with what cannot be seen in it; a very long one is cut. */
+static void put_name(struct view name, struct bytes *out)
+{
+    char shown[1024];
+    shown_copy(name, shown, sizeof shown);
+    bytes_printf(out, "%s", shown);
+}
+
 static void explain_service(const struct correlation *self, const struct service *service,
                             struct bytes *out)
 {
     const struct service_counts *counts = &service->counts;
-    bytes_printf(out, "%s: service %.*s", self->env->id, VIEW_ARG(service_name(service)));
-    if (service->tenant_size)
-        bytes_printf(out, " of tenant %.*s", VIEW_ARG(service_tenant(service)));
+    bytes_printf(out, "%s: service ", self->env->id);
+    put_name(service_name(service), out);
+    if (service->tenant_size) {
+        bytes_printf(out, " of tenant ");
+        put_name(service_tenant(service), out);
+    }
     bytes_printf(out, ": spans linked %" PRIu64, counts->linked);
     explain_reasons(counts, "not linked", 0, REASON_NOT_PROFILED, out);
     explain_reasons(counts, "forwarded unchanged", REASON_NOT_PROFILED, REASON_COUNT, out);
@@ -147,8 +160,9 @@ void correlation_explain_known(struct correlation *self, struct bytes *out)
     pthread_mutex_lock(&self->lock);
     uint64_t now = clock_mono(self->env->clock);
     for (const struct service *each = NULL; (each = services_next(&self->services, each));) {
-        bytes_printf(out, "%s:   service %.*s: waiting %" PRIu64, self->env->id,
-                     VIEW_ARG(service_name(each)), each->held);
+        bytes_printf(out, "%s:   service ", self->env->id);
+        put_name(service_name(each), out);
+        bytes_printf(out, ": waiting %" PRIu64, each->held);
         explain_windows(each, now, out);
         explain_rules(self, each, now, out);
         bytes_printf(out, "\n");

@@ -1,6 +1,7 @@
 /* The files that the file exporter writes. */
 #include "exporters/file/file.h"
 
+#include "lib/base/utf8.h"
 #include "lib/wire/codec/compress.h"
 #include "lib/wire/json/otlp_json.h"
 #include "tests/support/backend.h"
@@ -211,6 +212,29 @@ START_TEST(every_profile_is_a_file_of_its_own)
 }
 END_TEST
 
+START_TEST(a_profiles_name_has_only_what_is_seen_in_whole_characters)
+{
+    char names[8][256], named[16] = "\xc2\x9b\xe2\x80\xae\xff\xc3\xa9";
+    char longest[800] = "cpu{service_name=ab";
+    struct view series = {0};
+    for (size_t at = strlen(longest); at + 3 < sizeof longest; at += 2)
+        memcpy(longest + at, "\xc3\xa9", 2);
+    strcat(longest, "}");
+    begin("path: %s/t.jsonl, profiles_directory: %s/named");
+    struct batch *batch = pprof_batch_of(VIEW("one"), "cpu{service_name=a}", NULL);
+    series = view_of(named);
+    struct series *hostile = series_with(batch->series, VIEW("service_name"), series);
+    series_unref(batch->series);
+    batch->series = hostile;
+    exporter_send(&exporter, batch);
+    exporter_send(&exporter, pprof_batch_of(VIEW("two"), longest, NULL));
+    exporter_stop(&exporter);
+    ck_assert_uint_eq(list(in_folder("named"), "", names, 8), 2);
+    ck_assert_msg(strncmp(names[0], "___\xc3\xa9-", 6) == 0, "%s", names[0]);
+    ck_assert_msg(utf8_valid(view_of(names[1])), "%s", names[1]);
+}
+END_TEST
+
 START_TEST(profiles_stand_beside_the_lines_by_default)
 {
     char names[4][256];
@@ -312,6 +336,7 @@ SUITE_MAIN("file_exporter", requests_are_lines_of_otlp_json,
            folders_are_made_and_files_are_appended_to,
            full_files_are_renamed_and_only_the_latest_are_kept, without_rotation_a_file_grows,
            a_line_larger_than_the_limit_is_written_whole, every_profile_is_a_file_of_its_own,
+           a_profiles_name_has_only_what_is_seen_in_whole_characters,
            profiles_stand_beside_the_lines_by_default, as_lines_profiles_are_otlp_json_at_the_path,
            a_disk_that_fails_is_tried_again_and_named, a_line_that_finds_no_room_leaves_no_half,
            a_line_that_fits_in_part_is_taken_back, a_path_that_cannot_be_is_an_error_at_start)

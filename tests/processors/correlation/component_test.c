@@ -168,6 +168,16 @@ START_TEST(spans_whose_samples_have_another_name_are_told_apart)
 }
 END_TEST
 
+START_TEST(a_name_that_cannot_be_seen_is_explained_escaped)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    RIG_SPANS(&rig, {.service = "sh\x1bop", .id = 1, .end = S});
+    ck_assert(rig_explains(&rig, "service sh\\x1bop: spans linked 0"));
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(samples_that_came_before_spans_of_another_name_tell_it_too)
 {
     struct rig rig;
@@ -214,5 +224,6 @@ SUITE_MAIN("correlation", defaults_are_those_of_the_manual, confirm_by_is_auto_o
            settings_that_cannot_work_are_refused, confirmed_links_need_both_signals,
            an_empty_remap_turns_it_off, it_tells_why_spans_have_no_flame_graph,
            spans_whose_samples_have_another_name_are_told_apart,
+           a_name_that_cannot_be_seen_is_explained_escaped,
            samples_that_came_before_spans_of_another_name_tell_it_too,
            an_idle_instance_asks_for_no_tick, close_is_legal_without_open)
