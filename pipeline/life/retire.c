@@ -187,14 +187,6 @@ struct meter *retired_meter(const struct retired *retired, enum component_kind k
     return NULL;
 }
 
-static bool lost_something(const struct meter *meter)
-{
-    uint64_t lost = 0;
-    for (int s = 0; s < SIGNAL_COUNT; s++)
-        lost += meter_get(meter, METER_DROPPED, (enum signal)s);
-    return lost > 0;
-}
-
 /* What counts under a kind and id: an instance in use, or else one that is gone. NULL: none. */
 static struct meter *counting(const struct runtime *runtime, enum component_kind kind,
                               const char *id)
@@ -210,22 +202,13 @@ bool retired_counts(const struct runtime *runtime, const struct retired_meter *g
     return !instance || !instance->used;
 }
 
-static void add_losses(struct meter *to, const struct meter *from)
-{
-    for (int cause = 0; cause < CAUSE_COUNT; cause++)
-        for (int signal = 0; signal < COUNTED_SIGNALS; signal++)
-            meter_drop(to, (enum cause)cause, signal,
-                       meter_dropped(from, (enum cause)cause, signal));
-}
-
-/* Losses stay in the metrics and are reported at the end of the run, even if the instance is gone
- * by then. */
+/* From now on its losses stay in the metrics and are reported at the end of the run, and one that
+ * comes back under the id counts on. */
 static void account(struct runtime *runtime, struct instance *instance)
 {
     struct retired *all = &runtime->retired;
     enum component_kind kind = instance->component->kind;
-    if ((kind != COMPONENT_PROCESSOR && kind != COMPONENT_EXPORTER) ||
-        !lost_something(instance->meter))
+    if (kind != COMPONENT_PROCESSOR && kind != COMPONENT_EXPORTER)
         return;
     pthread_mutex_lock(&runtime->lock);
     struct meter *present = counting(runtime, kind, instance->id);
@@ -235,8 +218,6 @@ static void account(struct runtime *runtime, struct instance *instance)
     if (meters) {
         all->meters = meters;
         meters[all->meter_count++] = (struct retired_meter){kind, meter_ref(instance->meter)};
-    } else if (present && present != instance->meter) {
-        add_losses(present, instance->meter);
     }
     pthread_mutex_unlock(&runtime->lock);
 }
@@ -290,8 +271,6 @@ static void *end_loop(void *ctx)
     pthread_mutex_unlock(&all->lock);
     visit(retirement, COMPONENT_EXPORTER, close_exporter);
     visit(retirement, COMPONENT_EXTENSION, instance_close);
-    for (size_t i = 0; i < retirement->graph.instances.count; i++)
-        account(all->runtime, retirement->graph.instances.items[i]);
     if (answered)
         graph_release(&retirement->graph);
     pthread_mutex_lock(&all->lock);
@@ -350,6 +329,8 @@ void retired_begin(struct runtime *runtime, struct retirement *retirement, uint6
     retirement->number = all->begun++;
     retirement->deadline = clock_mono(&clock_system) + timeout_ns;
     retirement->told = true;
+    for (size_t i = 0; i < retirement->graph.instances.count; i++)
+        account(runtime, retirement->graph.instances.items[i]);
     pthread_mutex_lock(&all->lock);
     retirement->next = all->first;
     all->first = retirement;
@@ -377,6 +358,25 @@ void retired_finish(struct retired *retired)
 
 /* ---- the status page ---- */
 
+/* Appends " http://tempo:4317, which fails since 00:01:02Z: connection refused; ". */
+static void tell_backend(const struct instance *exporter, struct bytes *out)
+{
+    const struct sender_state state = sender_state(exporter->sender);
+    const struct runtime_row row = {.instance = exporter};
+    char since[CLOCK_TEXT], url[512], last[512] = "";
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
+        bool held = sender_figures(exporter->sender, (enum signal)signal).held;
+        if (!held || !runtime_row_url(&row, signal, url, sizeof url) || strcmp(url, last) == 0)
+            continue;
+        bytes_printf(out, "%s %s", *last ? " and" : "", url);
+        memcpy(last, url, sizeof last);
+    }
+    if (state.delivery.failing_since)
+        bytes_printf(out, ", which fails since %s: %s",
+                     clock_text(state.delivery.failing_since, since), state.delivery.error);
+    bytes_printf(out, "; ");
+}
+
 static void tell_waiting(const struct retirement *retirement, const struct instance *exporter,
                          struct bytes *out)
 {
@@ -388,8 +388,9 @@ static void tell_waiting(const struct retirement *retirement, const struct insta
         return;
     bytes_printf(out,
                  "%s%s was removed by a reload, and %" PRIu64 " %s that it accepted wait for "
-                 "its backend; ",
+                 "its backend",
                  out->size ? "; " : "", exporter->id, left, items);
+    tell_backend(exporter, out);
     clock_text(clock_wall(&clock_system) + (deadline > now ? deadline - now : 0), at);
     if (retirement->all->runtime->journal)
         bytes_printf(out, "they stay in the journal, and it keeps trying; those left at a stop are "
@@ -398,17 +399,44 @@ static void tell_waiting(const struct retirement *retirement, const struct insta
         bytes_printf(out, "they are dropped if not delivered until %s", at);
 }
 
-static void tell_lost(const struct retired_meter *gone, struct bytes *out)
+/* When something was last dropped while it ran, wall; 0: never. */
+static uint64_t last_drop(const struct meter *meter)
 {
-    uint64_t last = meter_last_drop(gone->meter, CAUSE_SHUTDOWN), lost[SIGNAL_COUNT], any = 0;
+    uint64_t last = 0;
+    for (int cause = 0; cause < CAUSE_COUNT; cause++) {
+        uint64_t at = cause == CAUSE_SHUTDOWN ? 0 : meter_last_drop(meter, (enum cause)cause);
+        last = at > last ? at : last;
+    }
+    return last;
+}
+
+/* Appends "tempo was removed by a reload, and 3 spans <what> 00:01:02Z", if that was lately. */
+static void tell_drops(const struct meter *meter, const uint64_t items[SIGNAL_COUNT], uint64_t last,
+                       const char *what, struct bytes *out)
+{
+    uint64_t any = 0;
     char at[CLOCK_TEXT];
     for (int signal = 0; signal < SIGNAL_COUNT; signal++)
-        any |= lost[signal] = meter_dropped(gone->meter, CAUSE_SHUTDOWN, signal);
+        any |= items[signal];
     if (!any || clock_wall(&clock_system) - last >= TOLD_NS)
         return;
-    bytes_printf(out, "%s%s was removed by a reload, and ", out->size ? "; " : "", gone->meter->id);
-    meter_put_items(lost, out);
-    bytes_printf(out, " that waited in it were dropped at %s", clock_text(last, at));
+    bytes_printf(out, "%s%s was removed by a reload, and ", out->size ? "; " : "", meter->id);
+    meter_put_items(items, out);
+    bytes_printf(out, " %s %s", what, clock_text(last, at));
+}
+
+static void tell_lost(const struct retired_meter *gone, struct bytes *out)
+{
+    const struct meter *meter = gone->meter;
+    uint64_t at_end[SIGNAL_COUNT], before[SIGNAL_COUNT];
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
+        at_end[signal] = meter_dropped(meter, CAUSE_SHUTDOWN, signal);
+        before[signal] = meter_get(meter, METER_DROPPED, signal) - at_end[signal];
+    }
+    tell_drops(meter, before, last_drop(meter), "that it dropped before count on, the last of",
+               out);
+    tell_drops(meter, at_end, meter_last_drop(meter, CAUSE_SHUTDOWN),
+               "that waited in it were dropped at", out);
 }
 
 void runtime_removed(struct runtime *runtime, struct bytes *out)

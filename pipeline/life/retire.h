@@ -38,8 +38,8 @@ struct retired {
     bool hurry;
     bool held;
     struct runtime *runtime;      /* its owner; never changes */
-    struct retired_meter *meters; /* of freed instances that lost something, one for an id; under
-                                     runtime->lock */
+    struct retired_meter *meters; /* of processors and exporters that were removed, one for an id;
+                                     under runtime->lock */
     size_t meter_count;
 };
 
@@ -47,7 +47,7 @@ void retired_init(struct retired *retired, struct runtime *runtime);
 /* After finish, or if nothing was begun; once no answer is outstanding. */
 void retired_release(struct retired *retired);
 
-/* The meter of a freed instance that lost something; NULL: none. Under runtime->lock. */
+/* The meter of an instance that was removed; NULL: none. Under runtime->lock. */
 struct meter *retired_meter(const struct retired *retired, enum component_kind kind,
                             const char *id);
 

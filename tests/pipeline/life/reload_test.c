@@ -557,6 +557,52 @@ START_TEST(what_a_removed_exporter_loses_is_told_and_counted)
 }
 END_TEST
 
+static struct outcome refused_then_down(const struct batch *batch, unsigned nth)
+{
+    return nth == 0   ? OUTCOME_OK
+           : nth == 1 ? outcome_of(VERDICT_REJECT, CAUSE_INVALID, "bad")
+                      : down(batch, nth);
+}
+
+static uint64_t sent_by(const char *id)
+{
+    return meter_get(instance(COMPONENT_EXPORTER, id)->meter, METER_SENT, SIGNAL_TRACES);
+}
+
+START_TEST(an_exporter_that_is_removed_and_comes_back_counts_on)
+{
+    char text[512];
+    unsigned series;
+    begin(TWO);
+    sink_at(1)->script = refused_then_down;
+    offer(4);
+    sink_wait_count(sink_at(1), 1);
+    offer(1);
+    sink_wait_count(sink_at(1), 2);
+    offer(2);
+    sink_wait_count(sink_at(1), 3);
+    while (dropped(&series) < 1)
+        sched_yield();
+    ck_assert_int_eq(reload(ONE("", "")), RELOAD_DONE);
+    ck_assert_double_eq(dropped(&series), 1);
+    ck_assert_msg(strstr(told(text), "sink/2 was removed by a reload, and 2 spans that it accepted "
+                                     "wait for its backend, which fails since "),
+                  "%s", text);
+    ck_assert_msg(strstr(text, "down; they are dropped if not delivered until "), "%s", text);
+    ck_assert_msg(strstr(text, "sink/2 was removed by a reload, and 1 span that it dropped before"),
+                  "%s", text);
+    ck_assert_int_eq(reload(TWO), RELOAD_DONE);
+    ck_assert_uint_eq(sent_by("sink/2"), 4);
+    ck_assert_double_eq(dropped(&series), 1);
+    ck_assert_uint_eq(series, 1);
+    sink_at(1)->script = NULL;
+    offer(3);
+    while (sent_by("sink/2") < 9)
+        sched_yield();
+    ck_assert_uint_eq(end(), 1);
+}
+END_TEST
+
 START_TEST(what_a_removed_exporter_cannot_deliver_in_time_is_counted_as_lost)
 {
     begin(TWO);
@@ -844,6 +890,7 @@ int main(void)
         what_waits_for_room_is_to_be_sent_again_where_no_pipeline_is_left,
         a_removed_exporter_delivers_what_it_has,
         what_a_removed_exporter_loses_is_told_and_counted,
+        an_exporter_that_is_removed_and_comes_back_counts_on,
         what_a_removed_exporter_cannot_deliver_in_time_is_counted_as_lost,
         reloads_find_the_exporter_of_an_earlier_one_still_at_work,
         counters_go_on_and_losses_are_kept,
