@@ -39,6 +39,7 @@ struct outcome {
     uint64_t retry_after_ns; /* RETRY: the delay that the peer asked for; 0: none given */
     unsigned max_tries;      /* RETRY: give up after this many tries in total; 0: by the settings */
     uint32_t rejected;       /* OK: items that the peer rejected (partial success) */
+    uint64_t took_ns;        /* an attempt's, from its beginning; 0: not known */
     char text[192];          /* human-readable; may be "" */
 };
 

@@ -370,8 +370,11 @@ static struct outcome try_once(struct dispatcher *dispatcher, struct queue_eleme
 static struct outcome timed_try(struct dispatcher *dispatcher, struct queue_element *element)
 {
     uint64_t began = clock_mono(dispatcher->clock);
+    loss_log_begin(&dispatcher->losses);
     struct outcome outcome = try_once(dispatcher, element);
+    loss_log_end(&dispatcher->losses);
     uint64_t took = clock_mono(dispatcher->clock) - began;
+    outcome.took_ns = took;
     bool slow =
         took >= LOSS_LOG_SLOW_NS && dispatcher->crowded && dispatcher->crowded(dispatcher->ctx);
     if (outcome.verdict == VERDICT_OK)
@@ -469,8 +472,10 @@ void dispatch_run_together(struct dispatcher *dispatcher, struct queue_element *
         sends[ready] = (struct joint_send){.batch = element->batch, .progress = &element->progress};
         of[i] = ready++;
     }
+    loss_log_begin(&dispatcher->losses);
     if (ready > 0)
         dispatcher->component->send_together(dispatcher->self, sends, ready);
+    loss_log_end(&dispatcher->losses);
     for (size_t i = 0; i < count; i++)
         if (of[i] != SIZE_MAX)
             end_try(dispatcher, elements[i], &before[of[i]]);

@@ -14,13 +14,13 @@ static bool is_calm(const struct incident *incident, uint64_t now)
     return incident->succeeded && now >= incident->failed + CALM_NS;
 }
 
-bool incident_fail(struct incident *incident, const struct clock *clock)
+bool incident_fail(struct incident *incident, const struct clock *clock, uint64_t began)
 {
-    uint64_t now = clock_mono(clock), wall = clock_wall(clock);
+    uint64_t now = clock_mono(clock);
     bool begins = !incident_lasts(incident, now);
     if (begins) {
         bool again = incident->since && now < incident->failed + CALM_AGAIN_NS;
-        *incident = (struct incident){.again = again, .untold.since = wall};
+        *incident = (struct incident){.again = again, .untold.since = began};
     } else if (is_calm(incident, now)) {
         begins = true;
         incident->failed_requests = 0;
@@ -28,7 +28,7 @@ bool incident_fail(struct incident *incident, const struct clock *clock)
         memset(incident->by_cause, 0, sizeof incident->by_cause);
     }
     if (begins)
-        incident->since = wall;
+        incident->since = began;
     incident->open = true;
     incident->failed = now;
     incident->succeeded = 0;

@@ -30,8 +30,9 @@ struct incident {
     bool again;         /* it followed another within a minute */
 };
 
-/* A request failed, or what was accepted is lost. True: another incident begins. */
-bool incident_fail(struct incident *incident, const struct clock *clock);
+/* A request failed, or what was accepted is lost; it was begun at `began` (wall). True: another
+ * incident begins. */
+bool incident_fail(struct incident *incident, const struct clock *clock, uint64_t began);
 /* Counts items that are lost, after incident_fail. */
 void incident_lose(struct incident *incident, enum signal signal, uint64_t items, enum cause cause);
 /* A request succeeded. True: it is the first one since the last failure. */

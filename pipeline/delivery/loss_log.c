@@ -13,6 +13,7 @@
 #define RETRY_QUIET_NS (60 * NS_PER_S)
 #define OTHER_QUIET_NS (10 * NS_PER_S) /* for a failure of another kind */
 #define SLOW_QUIET_NS  (60 * NS_PER_S)
+#define SILENCE_NS     (10 * NS_PER_S)
 
 #define DIGITS "0123456789"
 
@@ -126,13 +127,21 @@ static void end_wait(struct loss_log *log)
     log->unwell = false;
 }
 
-static void begin_incident(struct loss_log *log)
+/* When an attempt that failed began, but not before another one succeeded. */
+static uint64_t began(const struct loss_log *log, uint64_t took_ns)
+{
+    uint64_t now = clock_wall(log->clock), since = took_ns < now ? now - took_ns : now;
+    uint64_t succeeded = atomic_load_explicit(&log->succeeded, memory_order_relaxed);
+    return succeeded > since && succeeded <= now ? succeeded : since;
+}
+
+static void begin_incident(struct loss_log *log, const struct outcome *why)
 {
     end_incident(log);
     uint64_t recovered = 0;
     if (log->incident.open && log->waits)
         recovered = incident_recovered(&log->incident, clock_mono(log->clock));
-    if (incident_fail(&log->incident, log->clock))
+    if (incident_fail(&log->incident, log->clock, began(log, why->took_ns)))
         log->succeeded_before = log->succeeded_requests;
     if (recovered)
         log->retry.recovered = recovered;
@@ -160,7 +169,7 @@ static void failed_locked(struct loss_log *log, const struct outcome *why)
 {
     if (!is_of_backend(why->cause))
         return;
-    begin_incident(log);
+    begin_incident(log, why);
     log->incident.failed_requests++;
     log->rejected = why->verdict != VERDICT_RETRY;
     log->failed = clock_wall(log->clock);
@@ -173,7 +182,7 @@ static void lost_locked(struct loss_log *log, enum signal signal, uint64_t items
 {
     if (why->cause == CAUSE_SHUTDOWN || why->cause == CAUSE_REVOKED)
         return;
-    begin_incident(log);
+    begin_incident(log, why);
     if (why->verdict != VERDICT_OK)
         failed_locked(log, why);
     if (!log->incident.failed_requests && !is_of_backend(why->cause))
@@ -243,12 +252,54 @@ static uint64_t tell_retry(struct loss_log *log, uint64_t now)
     return TIME_NEVER;
 }
 
+/* ---- silence ---- */
+
+void loss_log_begin(struct loss_log *log)
+{
+    uint64_t now = clock_mono(log->clock);
+    if (atomic_fetch_add_explicit(&log->in_flight, 1, memory_order_relaxed) == 0)
+        atomic_store_explicit(&log->heard_ns, now, memory_order_relaxed);
+    if (log->ticker && !atomic_load(&log->listens) && !atomic_exchange(&log->listens, true))
+        ticker_at(log->ticker, &log->due, now + SILENCE_NS);
+}
+
+void loss_log_end(struct loss_log *log)
+{
+    atomic_store_explicit(&log->heard_ns, clock_mono(log->clock), memory_order_relaxed);
+    atomic_fetch_sub(&log->in_flight, 1);
+}
+
+/* Writes a line about a backend that does not answer, unless one tells that it fails. Returns when
+ * to look again; TIME_NEVER: nothing is in flight. Lock held. */
+static uint64_t look_for_silence(struct loss_log *log, uint64_t now)
+{
+    const struct log_source source = loss_log_source(log);
+    if (!atomic_load(&log->listens))
+        return TIME_NEVER;
+    if (!atomic_load(&log->in_flight)) {
+        atomic_store(&log->listens, false);
+        if (!atomic_load(&log->in_flight) || atomic_exchange(&log->listens, true))
+            return TIME_NEVER;
+    }
+    uint64_t due = log->heard_ns + SILENCE_NS;
+    if (now < due)
+        return due;
+    if (!log->waits) {
+        log_of(&source, LOG_WARN, "waiting, no answer for %.0f s",
+               (double)(now - log->heard_ns) / (double)NS_PER_S);
+        log->retry = (struct loss_retry){.told_ns = now};
+        log->waits = log->unwell = true;
+    }
+    return now + SILENCE_NS;
+}
+
 static uint64_t flush_due(void *ctx, uint64_t mono_ns)
 {
     struct loss_log *log = ctx;
     pthread_mutex_lock(&log->lock);
     end_incident(log);
-    uint64_t next = incident_ends(&log->incident);
+    uint64_t next = incident_ends(&log->incident), look = look_for_silence(log, mono_ns);
+    next = look < next ? look : next;
     if (log->waits && is_news(&log->retry)) {
         uint64_t due = tell_retry(log, mono_ns);
         next = due < next ? due : next;
@@ -332,6 +383,7 @@ void loss_log_success(struct loss_log *log)
 void loss_log_progress(struct loss_log *log)
 {
     atomic_store_explicit(&log->succeeded, clock_wall(log->clock), memory_order_relaxed);
+    atomic_store_explicit(&log->heard_ns, clock_mono(log->clock), memory_order_relaxed);
     if (!atomic_load_explicit(&log->unwell, memory_order_relaxed))
         return;
     pthread_mutex_lock(&log->lock);

@@ -2,7 +2,8 @@
  * each is written at once; then at most one a minute for slow requests and for failed attempts, or
  * in ten seconds if they fail for another reason or after a while without a failure; and for drops
  * one in ten seconds for each cause, with the sums since. A line says when the incident
- * (incident.h) is over. Also what the last attempts came to. Any thread. */
+ * (incident.h) is over; and one that no attempt was answered for ten seconds. Also what the last
+ * attempts came to. Any thread. */
 #ifndef PIPELINE_DELIVERY_LOSS_LOG_H
 #define PIPELINE_DELIVERY_LOSS_LOG_H
 
@@ -58,6 +59,9 @@ struct loss_log {
     char error[LOSS_LOG_TEXT]; /* ... and its text */
     _Atomic bool unwell;       /* there is an incident, or waits */
     _Atomic uint64_t succeeded_requests;
+    _Atomic unsigned in_flight; /* attempts */
+    _Atomic uint64_t heard_ns;  /* mono: when the last one ended, or the first of these began */
+    _Atomic bool listens;       /* the ticker will look for silence */
     _Atomic uint64_t succeeded, slow_ns; /* as in struct loss_log_state */
 };
 
@@ -84,6 +88,10 @@ struct log_source loss_log_source(const struct loss_log *log);
 
 void loss_log_add(struct loss_log *log, enum signal signal, uint64_t items,
                   const struct outcome *why);
+/* Around an attempt, whatever it comes to. */
+void loss_log_begin(struct loss_log *log);
+void loss_log_end(struct loss_log *log);
+
 /* An attempt failed and will be repeated after wait_ns; or one succeeded. */
 void loss_log_retry(struct loss_log *log, const struct outcome *why, uint64_t wait_ns);
 void loss_log_success(struct loss_log *log);

@@ -400,6 +400,52 @@ START_TEST(another_outage_within_a_minute_is_told_at_once_with_its_beginning)
 }
 END_TEST
 
+START_TEST(a_backend_that_does_not_answer_is_told_after_ten_seconds)
+{
+    struct outcome late = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "no answer within 30 s");
+    late.took_ns = 30 * NS_PER_S;
+    begin();
+    loss_log_success(&losses);
+    fake_clock_advance(&fake, 5 * NS_PER_S);
+    loss_log_begin(&losses);
+    fake_clock_advance(&fake, 9 * NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_uint_eq(line_count(), 0);
+    fake_clock_advance(&fake, NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: waiting, no answer for 10 s\n"));
+    fake_clock_advance(&fake, 20 * NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_uint_eq(line_count(), 1);
+    loss_log_end(&losses);
+    loss_log_retry(&losses, &late, 5 * NS_PER_S);
+    ck_assert_uint_eq(line_count(), 2);
+    ck_assert_uint_eq(loss_log_state(&losses).failing_since,
+                      clock_wall(&fake.clock) - 30 * NS_PER_S);
+    end();
+}
+END_TEST
+
+START_TEST(an_answer_that_comes_late_is_told)
+{
+    begin();
+    loss_log_begin(&losses);
+    fake_clock_advance(&fake, 12 * NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_uint_eq(line_count(), 1);
+    loss_log_end(&losses);
+    loss_log_success(&losses);
+    ck_assert_ptr_nonnull(strstr(lines(), "tempo: delivering again\n"));
+    ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
+    loss_log_begin(&losses);
+    loss_log_end(&losses);
+    fake_clock_advance(&fake, 60 * NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_uint_eq(line_count(), 2);
+    end();
+}
+END_TEST
+
 START_TEST(what_waits_after_a_success_is_not_called_dropped)
 {
     const struct outcome down = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "HTTP 503");
@@ -517,6 +563,8 @@ int main(void)
         losses_have_their_own_cause_beside_the_last_failure,
         a_reload_that_mends_what_failed_again_is_told_within_seconds,
         another_outage_within_a_minute_is_told_at_once_with_its_beginning,
+        a_backend_that_does_not_answer_is_told_after_ten_seconds,
+        an_answer_that_comes_late_is_told,
         what_waits_after_a_success_is_not_called_dropped,
         another_reason_of_a_failure_is_told_within_ten_seconds,
         what_a_full_queue_displaces_is_an_incident,
