@@ -123,8 +123,7 @@ struct component {
      * and close. Any thread. NULL: none. */
     void (*measure)(void *self, struct metrics *metrics);
 
-    /* Exporters: where requests of a signal go, a URL or unix:/path; between open and close. NULL:
-     * no URL. */
+    /* Exporters: where a signal goes, a URL or unix:/path; between open and close. NULL: none. */
     const char *(*url)(const void *self, enum signal signal);
 
     /* Receivers and extensions that serve: a reload removed the instance. It accepts no

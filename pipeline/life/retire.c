@@ -433,8 +433,7 @@ static void tell_lost(const struct retired_meter *gone, struct bytes *out)
         at_end[signal] = meter_dropped(meter, CAUSE_SHUTDOWN, signal);
         before[signal] = meter_get(meter, METER_DROPPED, signal) - at_end[signal];
     }
-    tell_drops(meter, before, last_drop(meter), "that it dropped before count on, the last of",
-               out);
+    tell_drops(meter, before, last_drop(meter), "had been dropped before, the last at", out);
     tell_drops(meter, at_end, meter_last_drop(meter, CAUSE_SHUTDOWN),
                "that waited in it were dropped at", out);
 }
