@@ -467,7 +467,7 @@ static void *gather_run(void *ctx)
         if (clock_mono(&clock_system) < settle)
             continue;
         settle = clock_mono(&clock_system) + SETTLE_EVERY;
-        gather_settle(self);
+        gather_settle(self, false);
     }
     return NULL;
 }

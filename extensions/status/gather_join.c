@@ -2,11 +2,12 @@
  * kept when samples came late. */
 #include "extensions/status/inherited.h"
 #include "extensions/status/known_find.h"
+#include "extensions/status/known_owed.h"
 #include "extensions/status/looked.h"
 #include "lib/wire/otlp/otlp.h"
 
 /* How far back samples look for spans that have passed. */
-#define JOIN_BACK (120 * NS_PER_S)
+#define JOIN_BACK (180 * NS_PER_S)
 
 enum { SEEN_AT_ONCE = 64 };
 
@@ -138,12 +139,12 @@ static uint64_t serial_since(struct status *self, uint64_t arrived)
     return serial;
 }
 
-void gather_settle(struct status *self)
+void gather_settle(struct status *self, bool looks)
 {
     uint64_t now = clock_wall(self->env->clock);
     status_lock(self);
     known_settle(&self->known, now);
-    bool joins = known_may_have_passed(&self->known, now);
+    bool joins = known_may_have_passed(&self->known, now, looks);
     status_unlock(self);
     uint64_t first = joins ? serial_since(self, now - JOIN_BACK) : UINT64_MAX;
     if (first == UINT64_MAX)

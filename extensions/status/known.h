@@ -39,6 +39,7 @@ struct known {
     struct clocks clocks;
     struct known_row rows[KNOWN_ROWS];
     size_t row_count;
+    uint64_t joined_at;         /* when known_may_have_passed last said so; wall */
     uint64_t tokens, tokens_at; /* rows that may yet be looked up in detail; wall */
     uint32_t share;             /* ids whose hash is above it are not looked up; falls with them */
     uint64_t passed_over;       /* decisions and samples beyond that, ... */
@@ -110,10 +111,6 @@ static inline bool known_has_counted(const struct known_span *span)
 {
     return span->samples || span->wall_samples || span->beside;
 }
-
-/* Whether samples came lately of spans that may have passed before correlation held such: of a
- * service whose first profiles have just come. Each is told once. now: wall. */
-bool known_may_have_passed(struct known *known, uint64_t now);
 
 /* Its samples: of CPU time or, if that is not measured, of wall time. */
 uint64_t known_samples(const struct known *known, const struct known_span *span);

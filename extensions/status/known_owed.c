@@ -8,8 +8,12 @@ enum { METERED_AFTER_S = 600, FOREIGN_FOR_S = 30 };
 /* A span passes when it is decided, and is looked at a second later if it is at all. */
 #define MISSED_AFTER (5 * NS_PER_S)
 
-/* After so long, correlation has learnt which spans of a service samples name. */
-#define YOUNG_FOR (90 * NS_PER_S)
+/* After so long, correlation holds most spans of a service that samples name. Of the rest, as where
+ * the names differ, samples come when the span has passed. They are looked for more rarely, since
+ * that reads what was kept lately, mostly in vain: a sampler may have dropped the span. */
+#define YOUNG_FOR   (90 * NS_PER_S)
+#define JOIN_EVERY  (60 * NS_PER_S)
+#define JOIN_LOOKED (5 * NS_PER_S)
 
 static struct known_sum known_owed(const struct known_span *span)
 {
@@ -108,15 +112,22 @@ void known_settle(struct known *known, uint64_t now)
     }
 }
 
-bool known_may_have_passed(struct known *known, uint64_t now)
+/* A span that was decided passes after that, and is known by then. */
+static bool known_waits(const struct known_span *span)
 {
-    bool any = false;
-    for (uint32_t i = 0; i < known->span_count; i++) {
-        struct known_span *span = &known->spans[i];
-        if (span->tried || span->dealt || !known_owes(span))
-            continue;
-        any |= known->services[span->under]->first_came + YOUNG_FOR > now;
-        span->tried = true;
+    return !span->tried && !span->dealt && !span->decided && known_owes(span);
+}
+
+bool known_may_have_passed(struct known *known, uint64_t now, bool looks)
+{
+    bool any = false, due = now - known->joined_at > (looks ? JOIN_LOOKED : JOIN_EVERY);
+    for (uint32_t i = 0; i < known->span_count && !any; i++) {
+        const struct known_span *span = &known->spans[i];
+        bool young = known->services[span->under]->first_came + YOUNG_FOR > now;
+        any = (due || young) && known_waits(span);
     }
+    for (uint32_t i = 0; any && i < known->span_count; i++)
+        known->spans[i].tried |= known_waits(&known->spans[i]);
+    known->joined_at = any ? now : known->joined_at;
     return any;
 }

@@ -104,7 +104,7 @@ static void answer_route(struct status *self, struct http_request *request, size
                          const char *rest)
 {
     gather_take(self);
-    gather_settle(self);
+    gather_settle(self, true);
     self->looked_at = clock_mono(self->env->clock);
     pthread_mutex_lock(&self->looking);
     if (self->retired)

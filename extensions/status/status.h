@@ -105,8 +105,8 @@ void gather_take(struct status *self);
 
 /* gather_join.c: attributes samples to the routes of a request's local roots and linked spans. */
 void gather_join(struct status *self, struct view request, struct view tenant, bool again);
-/* Gives samples that have waited to their spans. Likewise. */
-void gather_settle(struct status *self);
+/* Gives samples that have waited to their spans. looks: for an answer. Likewise. */
+void gather_settle(struct status *self, bool looks);
 
 /* The parts of the API: each answers. */
 void traces_answer(struct status *self, struct http_request *request);

@@ -1,5 +1,6 @@
 #include "extensions/status/gaps.h"
 #include "extensions/status/known_find.h"
+#include "extensions/status/known_owed.h"
 #include "extensions/status/reason.h"
 #include "extensions/status/trouble.h"
 
@@ -944,6 +945,31 @@ START_TEST(a_child_that_is_looked_at_again_counts_once)
 }
 END_TEST
 
+/* Of spans that were not held, as their profiles come under another name. */
+START_TEST(late_samples_look_for_their_span_for_as_long_as_a_service_runs)
+{
+    struct rig rig;
+    rig_init(&rig);
+    uint64_t now = NOW + 600 * NS_PER_S;
+    sampled(&rig, 1, 10, NOW);
+    ck_assert(known_may_have_passed(&rig.known, NOW + NS_PER_S, false));
+    sampled(&rig, 2, 20, now);
+    ck_assert(known_may_have_passed(&rig.known, now + NS_PER_S, false));
+    ck_assert(!known_may_have_passed(&rig.known, now + 70 * NS_PER_S, true));
+    passed_before(&rig, 2, true, now - 30 * NS_PER_S, now + NS_PER_S);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 20);
+    sampled(&rig, 3, 30, now + 71 * NS_PER_S);
+    ck_assert(known_may_have_passed(&rig.known, now + 72 * NS_PER_S, false));
+    sampled(&rig, 4, 40, now + 73 * NS_PER_S);
+    ck_assert(!known_may_have_passed(&rig.known, now + 74 * NS_PER_S, false));
+    ck_assert(known_may_have_passed(&rig.known, now + 78 * NS_PER_S, true));
+    sampled(&rig, 5, 50, now + 79 * NS_PER_S);
+    decide(&rig, 5, true, now + 79 * NS_PER_S); /* it passes now */
+    ck_assert(!known_may_have_passed(&rig.known, now + 200 * NS_PER_S, true));
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(the_costliest_routes_have_names_and_the_rest_is_one)
 {
     struct rig rig;
@@ -1848,7 +1874,9 @@ SUITE_MAIN(
     samples_of_another_name_say_what_they_measure, a_tenant_has_samples_of_its_own,
     nothing_is_lost_from_the_sums_when_ids_are_forgotten,
     a_span_that_is_forgotten_and_looked_at_again_counts_once,
-    a_child_that_is_looked_at_again_counts_once, samples_of_a_span_that_was_not_looked_at_say_so,
+    a_child_that_is_looked_at_again_counts_once,
+    late_samples_look_for_their_span_for_as_long_as_a_service_runs,
+    samples_of_a_span_that_was_not_looked_at_say_so,
     the_costliest_routes_have_names_and_the_rest_is_one,
     a_route_that_costs_nothing_takes_no_place_of_another,
     a_new_service_takes_the_place_of_the_one_with_the_least,
