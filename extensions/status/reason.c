@@ -48,6 +48,7 @@ static const struct watch_reason beside[][2] = {
     {{"hold_ran_out", BESIDE_KINDS, BESIDE_FIX}, {"hold_ran_out", BESIDE_WALL, NULL}},
     {{"not_profiled", BESIDE_KINDS, BESIDE_FIX}, {"not_profiled", BESIDE_WALL, NULL}},
     {{"no_ids", BESIDE_KINDS, BESIDE_FIX}, {"no_ids", BESIDE_WALL, NULL}},
+    {{"no_parent", BESIDE_KINDS, BESIDE_FIX}, {"no_parent", BESIDE_WALL, NULL}},
 };
 
 /* Kinds of samples, as bits. */
@@ -76,8 +77,8 @@ static uint16_t other_service(const struct known *known, const struct known_span
 /* Of a reason that says that no sample of the span had come. */
 static bool missed_samples(const struct watch_reason *reason)
 {
-    static const char *const words[] = {"no_sample", "hold_ran_out", "not_profiled", IDS_UNMATCHED,
-                                        REASON_NAMES_DIFFER};
+    static const char *const words[] = {"no_sample", "hold_ran_out", "not_profiled",
+                                        "no_parent", IDS_UNMATCHED,  REASON_NAMES_DIFFER};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(reason->word, words[i]) == 0)
             return true;
@@ -283,34 +284,6 @@ void reason_decided(struct known *known, struct known_span *span)
         note_ids(known, span, &service->unmatched);
     if (decided && is_word(decided, "hold_ran_out") && is_silent(service, span))
         service->vain_at = span->decided;
-}
-
-/* How a profiler is given its name, as in docs/sdks.md: few read the environment. */
-static const char *name_setting(const char *language)
-{
-    static const struct {
-        const char *language, *setting;
-    } all[] = {{"python", "application_name of pyroscope.configure()"},
-               {"go", "ApplicationName of pyroscope.Config"},
-               {"nodejs", "appName of Pyroscope.init()"},
-               {"java", "PYROSCOPE_APPLICATION_NAME"},
-               {"dotnet", "PYROSCOPE_APPLICATION_NAME"},
-               {"ruby", "config.application_name"}};
-    for (size_t i = 0; language && i < sizeof all / sizeof *all; i++)
-        if (strcmp(all[i].language, language) == 0)
-            return all[i].setting;
-    return "its application name";
-}
-
-void reason_names_fix(const struct known *known, const struct known_service *service,
-                      const struct known_service *other, char *out, size_t size)
-{
-    struct view spans = names_get(&known->names, service->name);
-    struct view profiles = names_get(&known->names, other->name);
-    snprintf(out, size,
-             "Give the profiler the name of the spans, \"%.*s\" (%s), or the SDK the name of the "
-             "profiles (OTEL_SERVICE_NAME=%.*s, unless the code sets service.name itself).",
-             VIEW_ARG(spans), name_setting(service->language), VIEW_ARG(profiles));
 }
 
 /* A span without samples has the reason if samples of others of its service came so. */

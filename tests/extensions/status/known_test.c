@@ -416,6 +416,44 @@ static void decide_for(struct rig *rig, uint64_t id, const struct watch_reason *
     known_fold(&rig->known);
 }
 
+static void window_of(struct rig *rig, uint64_t start, uint64_t end)
+{
+    known_window_came(&rig->known, &(struct watch_window){.service = shop(),
+                                                          .kind = "process_cpu",
+                                                          .start = start,
+                                                          .end = end,
+                                                          .arrived = end ? end : start,
+                                                          .times_cpu = true});
+}
+
+static const char *text_of(struct rig *rig, uint64_t id, struct told_reason *told)
+{
+    ck_assert(reason_of(&rig->known, known_find(&rig->known, id), told));
+    return told->text;
+}
+
+/* Of a child that waited with its local root, with `children: inherit`. */
+START_TEST(samples_of_a_child_whose_root_has_none_came_late_too)
+{
+    static const struct watch_reason no_parent = {"no_parent", "nor its root", NULL};
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    window_of(&rig, NOW - 20 * NS_PER_S, NOW - 10 * NS_PER_S);
+    decide_for(&rig, 1, &no_parent, NOW);
+    ck_assert_str_eq(text_of(&rig, 1, &told), "nor its root");
+    sampled(&rig, 1, 5, NOW + 8 * NS_PER_S);
+    ck_assert_str_eq(text_of(&rig, 1, &told),
+                     "Samples with its id arrived 9 s after its end, but it was forwarded without "
+                     "a link 1 s after its end.");
+    ck_assert_str_eq(told.word, REASON_CAME_LATE);
+    ck_assert_ptr_nonnull(told.fix);
+    ck_assert_uint_eq(counted(&rig, "shop", REASON_CAME_LATE), 1);
+    ck_assert_uint_eq(counted(&rig, "shop", "no_parent"), 0);
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(spans_before_the_first_profile_need_nothing)
 {
     static const struct watch_reason not_profiled = {"not_profiled", "none", "Start one."};
@@ -1713,22 +1751,6 @@ START_TEST(samples_that_came_here_do_not_count_again_as_those_of_another_process
 }
 END_TEST
 
-static void window_of(struct rig *rig, uint64_t start, uint64_t end)
-{
-    known_window_came(&rig->known, &(struct watch_window){.service = shop(),
-                                                          .kind = "process_cpu",
-                                                          .start = start,
-                                                          .end = end,
-                                                          .arrived = end ? end : start,
-                                                          .times_cpu = true});
-}
-
-static const char *text_of(struct rig *rig, uint64_t id, struct told_reason *told)
-{
-    ck_assert(reason_of(&rig->known, known_find(&rig->known, id), told));
-    return told->text;
-}
-
 START_TEST(a_span_in_a_gap_between_profiles_is_not_told_that_its_profile_came)
 {
     struct rig rig;
@@ -1867,7 +1889,8 @@ SUITE_MAIN(
     a_profile_id_is_a_link_unless_it_was_decided_otherwise,
     refused_profiles_are_the_reason_until_one_is_accepted,
     names_differ_where_no_sample_came_under_the_name_of_the_span,
-    samples_after_the_decision_came_late, spans_before_the_first_profile_need_nothing,
+    samples_after_the_decision_came_late, samples_of_a_child_whose_root_has_none_came_late_too,
+    spans_before_the_first_profile_need_nothing,
     a_service_without_ids_has_no_span_that_was_not_caught_computing,
     samples_are_unclaimed_until_their_span_passes, the_metrics_count_what_no_span_claims_for_long,
     samples_that_name_no_span_are_a_row_of_their_service,
