@@ -39,6 +39,7 @@ struct known {
     struct clocks clocks;
     struct known_row rows[KNOWN_ROWS];
     size_t row_count;
+    uint64_t reloaded;          /* what came before is not known; wall; 0: nothing did */
     uint64_t joined_at;         /* when known_may_have_passed last said so; wall */
     uint64_t tokens, tokens_at; /* rows that may yet be looked up in detail; wall */
     uint32_t share;             /* ids whose hash is above it are not looked up; falls with them */

@@ -45,10 +45,12 @@ void known_window_came(struct known *known, const struct watch_window *window)
         service->repeats = known_repeats(service, window->content);
         return;
     }
+    /* Where its spans wait for a time that is known, others came before. */
+    bool missed = !service->began && known->reloaded && window->hold;
     uint32_t serial = ++known->window_serial;
     service->last_came = window->arrived;
     if (!service->began || window->start < service->began)
-        service->began = window->start ? window->start : 1;
+        service->began = window->start && !missed ? window->start : 1;
     known->windows[serial % KNOWN_WINDOWS] = (struct known_window){
         .serial = serial,
         .nth = service->windows++,

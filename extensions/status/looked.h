@@ -66,6 +66,13 @@ static inline bool looked_opened_amid(const struct status *self, uint64_t began)
            (self->reloaded || (earlier && self->opened - began < LOOKED_EARLIER));
 }
 
+/* Whatever passed later is kept, or was never taken; wall, ns. */
+static inline uint64_t looked_whole_since(struct status *self)
+{
+    uint64_t since = keep_reach(&self->keep).whole_since;
+    return since > self->reloaded ? since : self->reloaded;
+}
+
 /* Whether numbers of its spans, or spans with numbers, are missing. lost: figures_lost. */
 static inline bool looked_unsure(const struct status *self, const struct looked_trace *trace,
                                  uint64_t lost)

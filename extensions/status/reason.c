@@ -161,7 +161,8 @@ static const struct watch_reason *unnamed_reason(const struct known *known,
         return known->reasons[service->no_ids - 1];
     if (service->unmatched && span->decided > service->linked_at)
         return known->reasons[service->unmatched - 1];
-    return span->service && ended && ended < service->began ? &before_first : decided;
+    bool before = ended >= known->reloaded && ended < service->began;
+    return span->service && ended && before ? &before_first : decided;
 }
 
 /* NULL: the windows with its samples are forgotten, so that it stays as it was. */
@@ -493,8 +494,11 @@ static void tell_gap(const struct known *known, const struct known_span *span,
     case GAP_COVERED:
         return;
     case GAP_UNKNOWN:
-        told->text = "Profiles that came after its end do not name it. It is not known whether one "
-                     "has its time.";
+        told->text = reason_ended(span) < known->reloaded
+                         ? "No profile names it that came since a reload changed this extension. "
+                           "It is not known whether one has its time."
+                         : "Profiles that came after its end do not name it. It is not known "
+                           "whether one has its time.";
         return;
     case GAP_FOUND:
         gap_tell(&gap, reason_ended(span), told->text_buffer, sizeof told->text_buffer);

@@ -132,9 +132,10 @@ static void tell_unknown(struct span_told *told, const struct known *known)
         told->fix = "Send the spans of this service through this process, before they are sampled.";
     }
     if (!other && told->first_window && told->forgetful) {
-        told->text = "Samples name this span. It may have passed here and given way to newer data "
-                     "(keep_mib). Else it has not ended, was sampled away, or is exported "
-                     "elsewhere.";
+        told->text =
+            "Samples name this span. It may have passed here before a reload, or given way "
+            "to newer data (keep_mib). Else it has not ended, was sampled away, or is "
+            "exported elsewhere.";
         told->fix = NULL;
     }
     if (!other && told->recalled) {
@@ -397,7 +398,7 @@ static void tell(struct status *self, struct span_told *told)
     bool waits = watch_waits(self->watch, told->id, &waiting);
     looked_walk(self, 0, UINT64_MAX, span_visited, told);
     struct figures figures;
-    uint64_t since = keep_reach(&self->keep).whole_since;
+    uint64_t since = looked_whole_since(self);
     figures_collect(self, 0, told->link && !told->inherited ? told->link : told->id, &figures);
     waits = waits && !told->has_trace &&
             (!*told->query->service || strcmp(waiting.service, told->query->service) == 0);

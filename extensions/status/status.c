@@ -216,7 +216,9 @@ static bool status_open(void *instance, const struct env *env, char *error, size
     if (endpoint_parse(self->endpoint, false, &endpoint, reason, sizeof reason))
         snprintf(self->host, sizeof self->host, "%s", endpoint.host);
     self->attached = true;
-    if (!known_init(&self->known, env->budget) || !gather_open(self)) {
+    bool ready = known_init(&self->known, env->budget);
+    self->known.reloaded = self->reloaded;
+    if (!ready || !gather_open(self)) {
         snprintf(error, error_size, "out of memory");
         return false;
     }

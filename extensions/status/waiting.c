@@ -132,7 +132,8 @@ void waiting_answer(struct status *self, struct http_request *request,
     if (waiting->spans)
         say(waiting, clock_wall(self->env->clock), text);
     else
-        snprintf(text, sizeof text, "%s%s", unknown,
+        snprintf(text, sizeof text, "%s%s%s", unknown,
+                 self->reloaded ? "; or it passed before a reload changed this extension" : "",
                  waiting->all ? "" : "; or it waits among spans that were not looked at");
     struct bytes out;
     bytes_init(&out, 4096, NULL);

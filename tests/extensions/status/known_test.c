@@ -481,6 +481,45 @@ START_TEST(spans_before_the_first_profile_need_nothing)
 }
 END_TEST
 
+/* The service's profiles came before, so that its spans wait for a time that is known. */
+START_TEST(what_came_before_a_reload_is_not_known)
+{
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    rig.known.reloaded = NOW;
+    decide_for(&rig, 1, &no_sample, NOW);
+    decide_for(&rig, 2, &no_sample, NOW + 2 * NS_PER_S);
+    known_window_came(&rig.known, &(struct watch_window){.service = shop(),
+                                                         .kind = "process_cpu",
+                                                         .start = NOW + 4 * NS_PER_S,
+                                                         .end = NOW + 9 * NS_PER_S,
+                                                         .arrived = NOW + 9 * NS_PER_S,
+                                                         .hold = 20 * NS_PER_S});
+    for (uint64_t id = 1; id <= 2; id++) {
+        decide_for(&rig, id + 2, &no_sample, NOW + (id - 1) * 2 * NS_PER_S);
+        ck_assert_ptr_nonnull(strstr(text_of(&rig, id + 2, &told), "It is not known whether one"));
+        ck_assert_str_eq(told.word, "no_sample");
+        ck_assert_ptr_nonnull(strstr(text_of(&rig, id, &told), "It is not known whether one"));
+        ck_assert_int_eq(strstr(told.text, "since a reload") != NULL, id == 1);
+    }
+    /* The till's first profile comes later. */
+    struct watch_window late = {.service = till(),
+                                .kind = "process_cpu",
+                                .start = NOW + 40 * NS_PER_S,
+                                .end = NOW + 45 * NS_PER_S,
+                                .arrived = NOW + 45 * NS_PER_S};
+    known_window_came(&rig.known, &late);
+    decide_of(&rig, till(), 5, false, NOW + 30 * NS_PER_S);
+    decide_of(&rig, till(), 6, false, NOW);
+    text_of(&rig, 5, &told);
+    ck_assert_str_eq(told.word, REASON_BEFORE_FIRST);
+    text_of(&rig, 6, &told);
+    ck_assert_str_eq(told.word, "no_sample");
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(a_service_without_ids_has_no_span_that_was_not_caught_computing)
 {
     static const struct watch_reason no_ids = {"no_ids", "no ids", "Add them."};
@@ -1890,7 +1929,7 @@ SUITE_MAIN(
     refused_profiles_are_the_reason_until_one_is_accepted,
     names_differ_where_no_sample_came_under_the_name_of_the_span,
     samples_after_the_decision_came_late, samples_of_a_child_whose_root_has_none_came_late_too,
-    spans_before_the_first_profile_need_nothing,
+    spans_before_the_first_profile_need_nothing, what_came_before_a_reload_is_not_known,
     a_service_without_ids_has_no_span_that_was_not_caught_computing,
     samples_are_unclaimed_until_their_span_passes, the_metrics_count_what_no_span_claims_for_long,
     samples_that_name_no_span_are_a_row_of_their_service,
