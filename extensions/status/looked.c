@@ -1,5 +1,6 @@
 #include "extensions/status/looked.h"
 
+#include "extensions/status/copies.h"
 #include "extensions/status/figures.h"
 #include "extensions/status/inherited.h"
 #include "extensions/status/known_find.h"
@@ -15,8 +16,7 @@
 /* The table is purged where one trace in PURGED_SHARE is gone. */
 enum { CAPACITY_MIN = 1024, FIGURES_AT_ONCE = 512, PURGED_SHARE = 8 };
 
-/* Of a span that was seen: its hash, whose lowest bit says that it is linked. */
-enum { SEEN_SIZE = LOOKED_SPANS * sizeof(uint64_t), SEEN_LINKED = 1 };
+enum { SEEN_SIZE = COPIES * sizeof(uint64_t) };
 
 /* ---- the table ---- */
 
@@ -206,17 +206,15 @@ static void count_span(struct looked *looked, struct looked_trace *trace,
                        const struct otlp_span *span, uint16_t service, bool linked)
 {
     uint64_t link = 0;
-    uint64_t none = 0, hash = (low_of(trace->id) ^ service) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = (low_of(trace->id) ^ service) * UINT64_C(0x9e3779b97f4a7c15);
     hash = (hash ^ hash >> 32 ^ span_id_load(span->span_id.data)) * UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t *at = looked->seen ? &looked->seen[hash >> 48 & (LOOKED_SPANS - 1)] : &none;
-    bool known = trace->spans && (*at ^ hash) <= SEEN_LINKED,
-         was_linked = known && *at & SEEN_LINKED;
-    trace->spans += !known;
-    trace->linked += linked && !was_linked;
-    if (linked && !was_linked && trace->owing < UINT8_MAX &&
+    bool anew = trace->spans == 0;
+    enum copy_is copy = looked->seen ? copies_put(looked->seen, hash, linked, anew) : COPY_NEW;
+    trace->spans += copy == COPY_NEW;
+    trace->linked += linked && copy != COPY_LINKED;
+    if (linked && copy != COPY_LINKED && trace->owing < UINT8_MAX &&
         span_id_parse(span->profile_id, &link) && !link_is_inherited(span, link))
         trace->owing++;
-    *at = (hash & ~(uint64_t)SEEN_LINKED) | (linked || was_linked);
 }
 
 /* Whether its status, by the field numbers of trace.proto, has the code of an error. */
@@ -329,7 +327,7 @@ static struct looked *looked_new(struct budget *budget)
         looked->budget = budget;
         names_init(&looked->names, LOOKED_TRACES, budget);
         if (budget_take_spare(budget, SEEN_SIZE) &&
-            !(looked->seen = calloc(LOOKED_SPANS, sizeof *looked->seen)))
+            !(looked->seen = calloc(COPIES, sizeof *looked->seen)))
             budget_give(budget, SEEN_SIZE);
     }
     return looked;

@@ -8,7 +8,7 @@
 #include "extensions/status/status.h"
 #include "lib/wire/otlp/otlp.h"
 
-enum { LOOKED_TRACES = 1 << 16, LOOKED_SPANS = 1 << 16, TRACE_SERVICES = 3, TRACE_NAMES = 12 };
+enum { LOOKED_TRACES = 1 << 16, TRACE_SERVICES = 3, TRACE_NAMES = 12 };
 
 /* There are tens of thousands: small. */
 struct looked_trace {
@@ -40,7 +40,7 @@ struct looked {
     struct looked_trace *traces; /* a ring */
     uint32_t *buckets;
     uint32_t capacity, newest, count;
-    uint64_t *seen; /* the newest spans by hash: LOOKED_SPANS; NULL: no memory */
+    uint64_t *seen; /* of copies.h; NULL: no memory */
     struct {
         uint64_t serial; /* of the newest block that was read, ... */
         size_t offset;   /* ... and how far */
