@@ -228,9 +228,17 @@ static bool known_decided_again(struct known *known, struct known_span *span,
     if (span->action == WATCH_LINKED || row->action != WATCH_LINKED)
         return false;
     reason_take_back(known, span);
-    if (span->dealt)
-        known_route_linked(known, known_route_for(known, span), known_ended(row));
     return true;
+}
+
+/* A copy may have counted for the route before without a link: before its samples came, also
+ * without a decision. */
+static void known_relink(struct known *known, const struct known_span *span,
+                         const struct known_row *row)
+{
+    bool linked = span->decided ? span->action == WATCH_LINKED : span->link != 0;
+    if (span->dealt && !linked && row->action == WATCH_LINKED)
+        known_route_linked(known, known_route_for(known, span), known_ended(row));
 }
 
 static void known_apply(struct known *known, const struct known_row *row)
@@ -238,6 +246,7 @@ static void known_apply(struct known *known, const struct known_row *row)
     struct known_span *span = known_put_decided(known, row->id, row->service);
     if (span->decided && span->service == row->service && !known_decided_again(known, span, row))
         return;
+    known_relink(known, span, row);
     known_count(known, row);
     span->service = row->service;
     span->action = row->action & 3u; /* all its bits */

@@ -1311,6 +1311,25 @@ START_TEST(a_span_that_is_decided_twice_counts_once)
 }
 END_TEST
 
+/* A child whose samples came when it had passed, and that was sent again then. */
+START_TEST(a_copy_that_is_linked_later_is_linked_for_its_route)
+{
+    struct rig rig;
+    rig_init(&rig);
+    sampled(&rig, 1, 10, NOW + NS_PER_S);
+    passed_before(&rig, 1, true, NOW, NOW + 2 * NS_PER_S);
+    ck_assert_uint_eq(route(&rig, "GET /")->linked, 0);
+    decide(&rig, 1, true, NOW + 3 * NS_PER_S);
+    passed(&rig, 1, true, "GET /", NOW + 4 * NS_PER_S);
+    ck_assert_uint_eq(rig.known.services[1]->linked, 1);
+    ck_assert_uint_eq(route(&rig, "GET /")->spans, 1);
+    ck_assert_uint_eq(route(&rig, "GET /")->linked, 1);
+    decide(&rig, 1, true, NOW + 5 * NS_PER_S);
+    ck_assert_uint_eq(route(&rig, "GET /")->linked, 1);
+    rig_release(&rig);
+}
+END_TEST
+
 /* An instance that tells of equal uploads means that they are two. */
 START_TEST(an_upload_that_two_instances_tell_of_counts_once)
 {
@@ -1944,8 +1963,9 @@ SUITE_MAIN(
     a_new_service_takes_the_place_of_the_one_with_the_least,
     the_metrics_have_the_busiest_and_lose_nothing, a_steady_load_is_steady_in_the_steps,
     a_window_counts_in_its_own_steps_or_in_none, wall_time_is_not_cpu_time,
-    a_span_that_is_decided_twice_counts_once, an_upload_that_two_instances_tell_of_counts_once,
-    history_goes_by_steps, links_that_open_nothing_count_whichever_came_first,
+    a_span_that_is_decided_twice_counts_once, a_copy_that_is_linked_later_is_linked_for_its_route,
+    an_upload_that_two_instances_tell_of_counts_once, history_goes_by_steps,
+    links_that_open_nothing_count_whichever_came_first,
     a_clock_that_is_behind_is_not_the_start_of_this_process,
     uploads_that_come_later_than_the_hold_are_the_reason,
     a_clock_that_is_behind_makes_no_late_uploads,
