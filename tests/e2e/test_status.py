@@ -1596,6 +1596,8 @@ def test_a_reload_keeps_what_an_unchanged_section_holds(tmp_path):
     assert 'hold: "2s"' in status.get("/api/config")["yaml"]
     status.reload("keep_mib: 16", "keep_mib: 17")       # its own: on the same socket, from nothing
     assert "keep_mib: 17" in status.get("/api/config")["yaml"]
+    for path, asked in (f"/api/traces/{first}", {}), ("/api/flamegraph", {"trace": first}):
+        assert "it passed before a reload" in status.get(path, status=404, **asked)["error"]
     third = status.send_one(3)
     assert status.keeps(third), status.tail()
     old, status.page = status.page, harness.free_port()
