@@ -132,10 +132,9 @@ static void tell_unknown(struct span_told *told, const struct known *known)
         told->fix = "Send the spans of this service through this process, before they are sampled.";
     }
     if (!other && told->first_window && told->forgetful) {
-        told->text =
-            "Samples name this span. It may have passed here before a reload, or given way "
-            "to newer data (keep_mib). Else it has not ended, was sampled away, or is "
-            "exported elsewhere.";
+        told->text = "Samples name this span. It may have passed here before a reload, or have "
+                     "given way to newer data. Else it has not ended, was sampled away, or is "
+                     "exported elsewhere.";
         told->fix = NULL;
     }
     if (!other && told->recalled) {
