@@ -117,11 +117,15 @@ static uint64_t profile_hash(const struct batch *batch)
     return hash;
 }
 
-static void debug_read_profile(struct debug_exporter *self, const struct batch *batch)
+static void debug_read_profile(struct debug_exporter *self, const struct batch *batch, uint64_t now)
 {
     struct view payload = buffer_view(batch->payload);
     if (span_profiles_repeats(self->profiles, profile_hash(batch)))
         return;
+    span_profiles_at(self->profiles, now);
+    if (batch->profile)
+        span_profiles_cover(self->profiles, service_of(batch), batch->profile->from_ns,
+                            batch->profile->until_ns);
     switch (batch->encoding) {
     case BATCH_PPROF:
         span_profiles_add(self->profiles, service_of(batch), payload);
@@ -145,7 +149,7 @@ static struct outcome debug_send(void *instance, struct batch *batch)
     bytes_init(&text, OUTPUT_CAP, NULL);
     pthread_mutex_lock(&self->lock);
     if (detailed && batch->signal == SIGNAL_PROFILES)
-        debug_read_profile(self, batch);
+        debug_read_profile(self, batch, now);
     if (detailed && batch->signal == SIGNAL_TRACES)
         kept_traces_add(&self->traces, buffer_view(batch->payload), now, self->profiles, &text);
     else
@@ -153,7 +157,7 @@ static struct outcome debug_send(void *instance, struct batch *batch)
     debug_write(self, batch->signal, &text);
     pthread_mutex_unlock(&self->lock);
     bytes_release(&text);
-    if (detailed && batch->signal == SIGNAL_TRACES)
+    if (detailed && (batch->signal == SIGNAL_TRACES || batch->signal == SIGNAL_PROFILES))
         env_tick_at(self->env, now + NS_PER_S);
     return OUTCOME_OK;
 }

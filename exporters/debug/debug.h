@@ -101,6 +101,18 @@ void span_profiles_free(struct span_profiles *profiles);
 /* Whether a profile with this hash is among the latest; notes it. An upload that is repeated counts
  * once. */
 bool span_profiles_repeats(struct span_profiles *profiles, uint64_t hash);
+/* Notes the time that a profile of a service covers (wall); 0: not known. */
+void span_profiles_cover(struct span_profiles *profiles, struct view service, uint64_t from,
+                         uint64_t until);
+/* Whether no profile of its service covers the end of a span with samples yet (wall). due, if not
+ * NULL: until when (monotonic) such a one should have come; 0: it is not to be waited for, since
+ * the samples would soon give way to others. */
+bool span_profiles_may_grow(const struct span_profiles *profiles,
+                            const struct span_profile *profile, uint64_t end, uint64_t *due);
+/* When the profiles that are added from now on arrived: monotonic. */
+void span_profiles_at(struct span_profiles *profiles, uint64_t now);
+/* Whether any profile came. */
+bool span_profiles_came(const struct span_profiles *profiles);
 /* service: that the profile is of; empty: not known. */
 void span_profiles_add(struct span_profiles *profiles, struct view service, struct view pprof);
 void span_profiles_add_otlp(struct span_profiles *profiles, struct view request);

@@ -14,12 +14,12 @@ enum { MAX_TRACES = 2000, MAX_SPANS = 20000, MAX_TRACE_SPANS = 1000 };
 static const uint64_t quiet_ns = NS_PER_S, incomplete_ns = 60 * NS_PER_S;
 
 static void kept_show(struct kept_traces *traces, struct kept_trace **link,
-                      const struct span_profiles *profiles, struct bytes *out)
+                      const struct span_profiles *profiles, bool ends, struct bytes *out)
 {
     struct kept_trace *trace = *link;
     *link = trace->next;
     if (trace->count)
-        tree_write(trace, profiles, out);
+        tree_write(trace, profiles, ends, out);
     memcpy(traces->shown[traces->shown_count++ % SHOWN_TRACES], trace->id, sizeof trace->id);
     traces->span_count -= trace->count;
     traces->trace_count--;
@@ -33,7 +33,7 @@ static void show_last(struct kept_traces *traces, const struct span_profiles *pr
     struct kept_trace **link = &traces->first;
     while ((*link)->next)
         link = &(*link)->next;
-    kept_show(traces, link, profiles, out);
+    kept_show(traces, link, profiles, false, out);
 }
 
 /* Finds or creates the trace of an id and moves it to the front. NULL: no memory. */
@@ -159,6 +159,20 @@ static bool is_complete(const struct kept_traces *traces, struct kept_trace *tra
     return trace->complete || trace->omitted;
 }
 
+/* When the profiles that cover the ends of its spans should have come: with an upload a span is
+ * decided, and the rest of its samples come with the next. 0: they have. */
+static uint64_t grown_at(const struct kept_trace *trace, const struct span_profiles *profiles)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct span_profile *profile = kept_profile_of(&trace->spans[i], profiles);
+        uint64_t due = 0;
+        if (span_profiles_may_grow(profiles, profile, trace->spans[i].end_ns, &due) && due > last)
+            last = due;
+    }
+    return last;
+}
+
 uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
                           const struct span_profiles *profiles, struct bytes *out)
 {
@@ -166,8 +180,10 @@ uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
     struct kept_trace **link = &traces->first;
     while (*link) {
         uint64_t due = (*link)->last_seen + (is_complete(traces, *link) ? quiet_ns : incomplete_ns);
+        uint64_t grown = due <= now && now != TIME_NEVER ? grown_at(*link, profiles) : 0;
+        due = grown > due ? grown : due;
         if (due <= now) {
-            kept_show(traces, link, profiles, out);
+            kept_show(traces, link, profiles, now == TIME_NEVER, out);
         } else {
             next = due < next ? due : next;
             link = &(*link)->next;

@@ -46,7 +46,13 @@ void kept_traces_add(struct kept_traces *traces, struct view request, uint64_t n
 uint64_t kept_traces_show(struct kept_traces *traces, uint64_t now,
                           const struct span_profiles *profiles, struct bytes *out);
 
-/* Writes a trace as an indented tree, then the flame graphs of its costliest linked spans. */
-void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, struct bytes *out);
+/* Writes a trace as an indented tree, then the flame graphs of its costliest linked spans. ends:
+ * nothing comes any more, so that a span without samples was not decided, and is not linked. */
+void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, bool ends,
+                struct bytes *out);
+
+/* That of the profile with its samples; NULL: none. */
+const struct span_profile *kept_profile_of(const struct kept_span *span,
+                                           const struct span_profiles *profiles);
 
 #endif

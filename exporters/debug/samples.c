@@ -140,6 +140,9 @@ static void samples_add_pprof(struct span_profiles *profiles, struct view servic
         columns.cpu = pprof_time_column(&pprof, VIEW("cpu"), &columns.cpu_unit);
         columns.wall = pprof_time_column(&pprof, VIEW("wall"), &columns.wall_unit);
         struct proto_scan scan = pprof_samples(&pprof);
+        if (pprof.time_nanos > 0 && pprof.duration_nanos > 0)
+            span_profiles_cover(profiles, service, (uint64_t)pprof.time_nanos,
+                                (uint64_t)pprof.time_nanos + (uint64_t)pprof.duration_nanos);
         bool repeats = seen && repeats_times(seen, series, &pprof, &columns);
         while (!repeats && pprof_next_sample(&pprof, &scan, &sample))
             add_sample(profiles, &stacks, &columns, &sample);
@@ -247,6 +250,10 @@ static void add_recording(struct span_profiles *profiles, struct reading_jfr *re
         !jfr_stacks_open(&reading->stacks, &reading->jfr, arena) ||
         !jfr_labels_open(&reading->labels, reading->parts.labels, arena, &labels_fault))
         return;
+    const struct jfr *jfr = &reading->jfr;
+    if (jfr->start_nanos > 0 && jfr->end_nanos > 0)
+        span_profiles_cover(profiles, reading->stack.service, (uint64_t)jfr->start_nanos,
+                            (uint64_t)jfr->end_nanos);
     struct jfr_scan scan = jfr_scan_begin(&reading->jfr);
     while (jfr_next_event(&reading->jfr, &scan, &event))
         add_event(profiles, reading, &event);

@@ -6,7 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SLOTS = 1024, BUCKETS = 2048, TREES_CAP = 4 << 20, HASHES = 1024 };
+enum { SLOTS = 1024, BUCKETS = 2048, TREES_CAP = 4 << 20, HASHES = 1024, COVERS = 64 };
+
+/* The next profile of a service comes within one and a half windows, and some time to send it. */
+#define LENGTH_MAX (60 * NS_PER_S)
+#define SENDING    (5 * NS_PER_S)
+
+/* What the profiles of a service cover. */
+struct covered {
+    char service[SPAN_NAME_SIZE];
+    uint64_t until, length, came; /* came: monotonic */
+};
 
 /* A ring of slots, where the oldest is overwritten, and a hash table with linear probing, whose
  * buckets hold slot number + 1. */
@@ -17,6 +27,9 @@ struct span_profiles {
     struct call_room room;
     uint64_t hashes[HASHES]; /* of the latest profiles; a ring */
     size_t hash_count;       /* ever */
+    struct covered covered[COVERS];
+    size_t covered_count; /* ever; a ring */
+    uint64_t now;
 };
 
 struct span_profiles *span_profiles_new(struct budget *budget)
@@ -44,6 +57,11 @@ void span_profiles_free(struct span_profiles *profiles)
     free(profiles);
 }
 
+bool span_profiles_came(const struct span_profiles *profiles)
+{
+    return profiles->hash_count > 0;
+}
+
 static size_t bucket_of(uint64_t id)
 {
     return (size_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 53) % BUCKETS;
@@ -56,6 +74,49 @@ bool span_profiles_repeats(struct span_profiles *profiles, uint64_t hash)
             return true;
     profiles->hashes[profiles->hash_count++ % HASHES] = hash;
     return false;
+}
+
+static struct covered *covered_find(const struct span_profiles *profiles, const char *service)
+{
+    for (size_t i = 0; i < COVERS && i < profiles->covered_count; i++)
+        if (strcmp(profiles->covered[i].service, service) == 0)
+            return (struct covered *)&profiles->covered[i];
+    return NULL;
+}
+
+void span_profiles_at(struct span_profiles *profiles, uint64_t now)
+{
+    profiles->now = now;
+}
+
+void span_profiles_cover(struct span_profiles *profiles, struct view service, uint64_t from,
+                         uint64_t until)
+{
+    char name[SPAN_NAME_SIZE];
+    if (until <= from || !from)
+        return;
+    shown_copy(service, name, sizeof name);
+    struct covered *covered = covered_find(profiles, name);
+    if (!covered) {
+        covered = &profiles->covered[profiles->covered_count++ % COVERS];
+        *covered = (struct covered){.until = 0};
+        memcpy(covered->service, name, sizeof name);
+    }
+    covered->until = until > covered->until ? until : covered->until;
+    covered->length = until - from < LENGTH_MAX ? until - from : LENGTH_MAX;
+    covered->came = profiles->now;
+}
+
+bool span_profiles_may_grow(const struct span_profiles *profiles,
+                            const struct span_profile *profile, uint64_t end, uint64_t *due)
+{
+    const struct covered *covered = profile ? covered_find(profiles, profile->service) : NULL;
+    if (!covered || covered->until >= end)
+        return false;
+    size_t newer = (profiles->next + SLOTS - (size_t)(profile - profiles->slots)) % SLOTS;
+    if (due)
+        *due = newer > SLOTS / 2 ? 0 : covered->came + covered->length * 3 / 2 + SENDING;
+    return true;
 }
 
 /* The slot of an id with this service. any: where it has none, one with another. */

@@ -51,8 +51,8 @@ static void write_samples(const struct span_profile *profile, struct bytes *out)
     bytes_printf(out, "%llu sample%s", (unsigned long long)samples, samples == 1 ? "" : "s");
 }
 
-static const struct span_profile *profile_of(const struct kept_span *span,
-                                             const struct span_profiles *profiles)
+const struct span_profile *kept_profile_of(const struct kept_span *span,
+                                           const struct span_profiles *profiles)
 {
     return span_profiles_get(profiles, span->profile, span->service);
 }
@@ -66,7 +66,7 @@ static bool names_differ(const struct kept_span *span, const struct span_profile
 static void tree_write_profile(const struct kept_span *span, const struct span_profiles *profiles,
                                struct bytes *out)
 {
-    const struct span_profile *profile = profile_of(span, profiles);
+    const struct span_profile *profile = kept_profile_of(span, profiles);
     char id[16];
     if (!span->profile)
         return;
@@ -82,6 +82,8 @@ static void tree_write_profile(const struct kept_span *span, const struct span_p
         write_duration(cpu ? profile->cpu_ns : profile->wall_ns, out);
         bytes_printf(out, cpu ? " CPU" : " wall time only");
     }
+    if (span_profiles_may_grow(profiles, profile, span->end_ns, NULL))
+        bytes_printf(out, " so far");
     write_hot(profile, out);
     if (names_differ(span, profile))
         bytes_printf(out, "; not linked, since the profile is of service %s", profile->service);
@@ -147,12 +149,15 @@ static const char *service_of(const struct kept_trace *trace)
     return first ? first->service : trace->spans[0].service;
 }
 
-static size_t count_linked(const struct kept_trace *trace, const struct span_profiles *profiles)
+static size_t count_linked(const struct kept_trace *trace, const struct span_profiles *profiles,
+                           bool ends)
 {
     size_t linked = 0;
     for (size_t i = 0; i < trace->count; i++) {
         const struct kept_span *span = &trace->spans[i];
-        linked += span->profile && !names_differ(span, profile_of(span, profiles));
+        const struct span_profile *profile = kept_profile_of(span, profiles);
+        linked += span->profile && !names_differ(span, profile) &&
+                  (profile || !ends || !span_profiles_came(profiles));
     }
     return linked;
 }
@@ -183,7 +188,7 @@ static const struct kept_span *find_costliest(const struct kept_trace *trace,
     const struct kept_span *best = NULL;
     const struct span_profile *least = NULL;
     for (size_t i = 0; i < trace->count; i++) {
-        const struct span_profile *profile = profile_of(&trace->spans[i], profiles);
+        const struct span_profile *profile = kept_profile_of(&trace->spans[i], profiles);
         if (!profile || !profile->tree.count || is_among(shown, count, profile) ||
             (least && !is_costlier(profile, least)))
             continue;
@@ -202,7 +207,7 @@ static void write_graphs(const struct kept_trace *trace, const struct span_profi
         const struct kept_span *span = find_costliest(trace, profiles, shown, count);
         if (!span)
             break;
-        shown[count] = profile_of(span, profiles);
+        shown[count] = kept_profile_of(span, profiles);
         bytes_printf(out, "\n  The flame graph of %s: ", span->name);
         const struct span_profile *profile = shown[count];
         if (profile->cpu_ns || profile->wall_ns) {
@@ -211,6 +216,8 @@ static void write_graphs(const struct kept_trace *trace, const struct span_profi
         } else {
             write_samples(profile, out);
         }
+        if (span_profiles_may_grow(profiles, profile, span->end_ns, NULL))
+            bytes_printf(out, " so far");
         bytes_append(out, "\n\n", 2);
         call_tree_write(&shown[count]->tree, out);
     }
@@ -218,7 +225,8 @@ static void write_graphs(const struct kept_trace *trace, const struct span_profi
         bytes_append(out, "\n", 1);
 }
 
-void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, struct bytes *out)
+void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, bool ends,
+                struct bytes *out)
 {
     bytes_printf(out, "trace ");
     for (int i = 0; i < 16; i++)
@@ -226,7 +234,7 @@ void tree_write(struct kept_trace *trace, const struct span_profiles *profiles, 
     size_t total = trace->count + trace->omitted;
     qsort(trace->spans, trace->count, sizeof *trace->spans, by_start);
     bytes_printf(out, "  %s  %zu span%s, %zu linked\n", service_of(trace), total,
-                 total == 1 ? "" : "s", count_linked(trace, profiles));
+                 total == 1 ? "" : "s", count_linked(trace, profiles, ends));
     for (size_t i = 0; i < trace->count; i++)
         if (!has_parent(trace, &trace->spans[i]))
             write_children(trace, i, 0, profiles, out);

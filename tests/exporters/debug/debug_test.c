@@ -408,6 +408,63 @@ START_TEST(several_linked_spans_have_a_graph_each_and_shared_links_one)
 }
 END_TEST
 
+/* A profile of the window from so many seconds to others, with 10 ms of CPU time of a span. */
+static void send_window(int64_t from, int64_t to)
+{
+    struct pprof_build *build = pprof_build_new();
+    pprof_build_type(build, "cpu", "nanoseconds");
+    pprof_build_time(build, from * (int64_t)NS_PER_S, (to - from) * (int64_t)NS_PER_S);
+    pprof_build_sample(build, (int64_t[]){10000000}, (const char *const[]){"main", NULL});
+    pprof_build_label(build, "span_id", "0101010101010101");
+    struct bytes raw = pprof_build_raw(build);
+    pprof_build_free(build);
+    exporter_send(&exporter, pprof_batch_of(bytes_view(&raw), "cpu{service_name=shop}", NULL));
+    bytes_release(&raw);
+}
+
+#define ENDS_AT_15 {1, 0, "root", 5 * NS_PER_S, 10 * NS_PER_S, "0101010101010101"}
+
+START_TEST(a_span_waits_for_the_profile_that_covers_its_end)
+{
+    begin("debug: {verbosity: detailed}");
+    send_window(1, 11);
+    SEND(1, ENDS_AT_15);
+    given_advance(&exporter.given, 10 * NS_PER_S);
+    ck_assert_ptr_null(strstr(written(), "trace "));
+    send_window(11, 21);
+    given_advance(&exporter.given, NS_PER_S);
+    const char *text = written();
+    ck_assert_msg(strstr(text, ", 20.0 ms CPU: main 100%\n"), "%s", text);
+    ck_assert_msg(strstr(text, "The flame graph of root: 20.0 ms CPU\n"), "%s", text);
+    end();
+}
+END_TEST
+
+START_TEST(numbers_that_may_grow_are_said_to_be_so_far)
+{
+    begin("debug: {verbosity: detailed}");
+    send_window(1, 11);
+    SEND(1, ENDS_AT_15);
+    given_advance(&exporter.given, 20 * NS_PER_S);
+    const char *text = written();
+    ck_assert_msg(strstr(text, ", 10.0 ms CPU so far: main 100%\n"), "%s", text);
+    ck_assert_msg(strstr(text, "The flame graph of root: 10.0 ms CPU so far\n"), "%s", text);
+    SEND(2, ENDS_AT_15);
+    text = end();
+    ck_assert_uint_eq(lines(strstr(text, "trace 02")), lines(strstr(text, "trace 01")) / 2);
+}
+END_TEST
+
+START_TEST(a_span_without_samples_is_not_linked_at_the_end)
+{
+    begin("debug: {verbosity: detailed}");
+    send_window(1, 11);
+    SEND(1, {2, 0, "undecided", 5, 5, "0202020202020202"});
+    const char *text = end();
+    ck_assert_msg(strstr(text, "1 span, 0 linked\n"), "%s", text);
+}
+END_TEST
+
 START_TEST(a_trace_without_its_root_waits_for_it)
 {
     begin("debug: {verbosity: detailed}");
@@ -652,7 +709,10 @@ SUITE_MAIN("debug_exporter", basic_is_a_line_a_batch,
            samples_of_wall_time_are_not_added_to_those_of_cpu_time,
            samples_of_wall_time_alone_count, the_line_of_a_span_has_the_measure_of_its_graph,
            one_id_in_two_services_is_two_spans, a_trace_of_several_services_is_one_tree,
-           a_trace_without_its_root_waits_for_it, rings_and_doubles_of_spans_are_shown_once_each,
+           a_span_waits_for_the_profile_that_covers_its_end,
+                        numbers_that_may_grow_are_said_to_be_so_far,
+                        a_span_without_samples_is_not_linked_at_the_end,
+                        a_trace_without_its_root_waits_for_it, rings_and_doubles_of_spans_are_shown_once_each,
            a_chain_of_any_depth_is_shown_whole, what_is_kept_is_shown_at_the_end,
            names_cannot_steer_the_terminal, where_the_log_is_json_so_is_what_is_written,
            memory_is_bounded_and_the_oldest_traces_give_way,
