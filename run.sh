@@ -50,7 +50,8 @@ while [ $# -gt 0 ]; do
 done
 
 tools/install_debian.sh build
-[ -x build/release/spanlink ] || echo "building spanlink, about half a minute"
+notice="building spanlink, about half a minute"
+if [ -x build/release/spanlink ]; then export BUILD_NOTICE=$notice; else echo "$notice"; fi
 tools/build.sh release
 [ "$build_only" = yes ] && { echo "built: build/release/spanlink"; exit 0; }
 

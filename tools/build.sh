@@ -23,7 +23,14 @@ if [ -n "$made_for" ] && ! [ "$made_for" -ef . ]; then
   fresh=(--fresh)
 fi
 
-if ! { cmake "${fresh[@]}" --preset "$preset" && cmake --build --preset "$preset" "$@"; } \
+# BUILD_NOTICE is printed if anything is to be compiled.
+notice() {
+  [ -n "${BUILD_NOTICE:-}" ] || return 0
+  ! cmake --build --preset "$preset" "$@" -- -n | grep Building || echo "$BUILD_NOTICE" >&3
+}
+
+exec 3>&1
+if ! { cmake "${fresh[@]}" --preset "$preset" && notice "$@" && cmake --build --preset "$preset" "$@"; } \
   >"$log" 2>&1; then
   cat "$log" >&2
   echo "could not build $folder; the lines above are in $log" >&2

@@ -127,6 +127,23 @@ def test_a_copied_checkout_is_rebuilt(checkout, tmp_path):
         assert ended.stdout == said + "built: build/release/spanlink\n"
 
 
+COMPILED = """\
+cmake_minimum_required(VERSION 3.25)
+project(small C)
+add_executable(spanlink main.c)
+"""
+
+
+def test_a_build_of_what_is_there_already_is_announced(checkout):
+    (checkout / "CMakeLists.txt").write_text(COMPILED)
+    (checkout / "main.c").write_text("int main(void) { return 0; }\n")
+    shutil.copy(harness.ROOT / "CMakePresets.json", checkout)
+    for said in "building spanlink, about half a minute\n", "":
+        ended = subprocess.run([checkout / "run.sh", "--build"], capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stdout == said + "built: build/release/spanlink\n"
+
+
 def test_a_tool_says_which_program_it_wants(tmp_path):
     for name in ("bash", "dirname", "find", "id", "xargs", "echo"):
         (tmp_path / name).symlink_to(shutil.which(name))
