@@ -9,19 +9,36 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
 #define ARENA_MAX ((size_t)64 << 20)
 
-enum { EVERY_MS = 1000, COLUMNS = 80, ROWS = 24 };
+enum { EVERY_MS = 1000, COLUMNS = 80, ROWS = 24, LOOKS = 32 };
 
-/* One look, with the memory that it lives in. */
+/* Rates are means of so long: SDKs send every few seconds. */
+static const double mean_ns = TOP_MEAN_S * 1e9;
+
+/* One look, with the memory that it lives in; rest: of all but the pipelines. */
 struct taken {
-    struct arena arena;
+    struct arena arena, rest;
     struct top_look look;
 };
+
+/* The looks of the last TOP_MEAN_S seconds at one process, the oldest first. */
+struct looks {
+    struct taken *list[LOOKS];
+    size_t count;
+};
+
+static void taken_free(struct taken *taken)
+{
+    arena_release(&taken->arena);
+    arena_release(&taken->rest);
+    free(taken);
+}
 
 /* NULL: client->error says why. */
 static struct taken *take(struct top_client *client)
@@ -32,21 +49,45 @@ static struct taken *take(struct top_client *client)
         return NULL;
     }
     arena_init(&taken->arena, ARENA_MAX);
+    arena_init(&taken->rest, ARENA_MAX);
     struct top_look *look = &taken->look;
     if ((look->pipelines = top_client_ask(client, "/api/pipelines", "components", &taken->arena)) &&
-        (look->services = top_client_ask(client, "/api/services", "services", &taken->arena)) &&
-        (look->cost = top_client_ask(client, "/api/cost", "routes", &taken->arena)))
+        (look->services = top_client_ask(client, "/api/services", "services", &taken->rest)) &&
+        (look->cost = top_client_ask(client, "/api/cost", "routes", &taken->rest)))
         return taken;
-    arena_release(&taken->arena);
-    free(taken);
+    taken_free(taken);
     return NULL;
 }
 
-static void taken_free(struct taken *taken)
+static double uptime_of(const struct taken *taken)
 {
-    if (taken)
-        arena_release(&taken->arena);
-    free(taken);
+    return top_value_get(taken->look.pipelines, "uptime_ns")->number;
+}
+
+static void looks_drop(struct looks *looks)
+{
+    taken_free(looks->list[0]);
+    looks->count--;
+    memmove(looks->list, looks->list + 1, looks->count * sizeof looks->list[0]);
+}
+
+/* Of the one before, its pipelines are left, for rates. If another process answers than before,
+ * nothing adds up over both. */
+static void looks_push(struct looks *looks, struct taken *next)
+{
+    double now = uptime_of(next);
+    while (looks->count > 0 && now < uptime_of(looks->list[0]))
+        looks_drop(looks);
+    while (looks->count == LOOKS ||
+           (looks->count > 1 && now - uptime_of(looks->list[1]) >= mean_ns))
+        looks_drop(looks);
+    if (looks->count > 0) {
+        struct taken *last = looks->list[looks->count - 1];
+        last->look = (struct top_look){.pipelines = last->look.pipelines};
+        arena_release(&last->rest);
+        arena_init(&last->rest, ARENA_MAX);
+    }
+    looks->list[looks->count++] = next;
 }
 
 static struct top_screen screen_of(bool terminal)
@@ -97,38 +138,26 @@ static bool wait_for_key(void)
     return (n >= 0 || errno == EINTR) && key != 'q' && key != 'Q' && key != 3;
 }
 
-/* Whether another process answers than before: nothing adds up over both. */
-static bool has_restarted(const struct taken *before, const struct taken *now)
-{
-    return top_value_get(now->look.pipelines, "uptime_ns")->number <
-           top_value_get(before->look.pipelines, "uptime_ns")->number;
-}
-
 /* Once there was an answer, waits for the next as long as it takes. */
 static bool watch_on(struct top_client *client)
 {
-    struct taken *before = NULL, *now = take(client);
+    struct looks looks = {.count = 0};
+    struct taken *now = take(client);
     bool good = now;
     if (!good)
         fprintf(stderr, "spanlink: top: %s\n", client->error);
     for (bool missed = false; good;) {
-        draw(now, before, true, missed ? client->error : NULL);
+        if (!missed)
+            looks_push(&looks, now);
+        const struct taken *last = looks.list[looks.count - 1];
+        draw(last, looks.count > 1 ? looks.list[0] : NULL, true, missed ? client->error : NULL);
         if (!wait_for_key())
             break;
-        struct taken *next = take(client);
-        missed = !next;
-        if (missed)
-            continue;
-        taken_free(before);
-        before = now;
-        now = next;
-        if (has_restarted(before, now)) {
-            taken_free(before);
-            before = NULL;
-        }
+        now = take(client);
+        missed = !now;
     }
-    taken_free(before);
-    taken_free(now);
+    while (looks.count > 0)
+        looks_drop(&looks);
     return good;
 }
 
@@ -156,8 +185,10 @@ static bool once(struct top_client *client)
         draw(taken, NULL, false, NULL);
     else
         fprintf(stderr, "spanlink: top: %s\n", client->error);
-    taken_free(taken);
-    return taken;
+    bool good = taken;
+    if (good)
+        taken_free(taken);
+    return good;
 }
 
 int top_command(const struct flags *flags)

@@ -323,6 +323,13 @@ static const struct top_value *same_component(const struct top_value *look,
     return each;
 }
 
+/* A small rate has a digit more. */
+static void put_count(double value, char out[32])
+{
+    bool whole = value >= 9.95 || value == (double)(long)value;
+    snprintf(out, 32, "%.*f", whole ? 0 : 1, value);
+}
+
 /* A line of a component: what it counted of an item. A receiver passes on all that it accepted, and
  * an exporter takes what it sends: one number says it. */
 static void put_item(struct drawing *drawing, const struct top_value *component, size_t item,
@@ -342,9 +349,9 @@ static void put_item(struct drawing *drawing, const struct top_value *component,
     double ins = sum_of(component, in, 2, key) - (before ? sum_of(before, in, 2, key) : 0);
     double outs = sum_of(component, out, 2, key) - (before ? sum_of(before, out, 2, key) : 0);
     if (strcmp(kind, "exporter") != 0)
-        snprintf(came, sizeof came, "%.0f", ins / time);
+        put_count(ins / time, came);
     if (strcmp(kind, "receiver") != 0)
-        snprintf(left, sizeof left, "%.0f", outs / time);
+        put_count(outs / time, left);
     put_line(drawing, false, "%s %-7s %8s %8s %9s %7.0f %7.0f", begin, items[item].word, came, left,
              length, refused, sum_of(component, lost, 1, key));
 }
@@ -583,8 +590,11 @@ void top_draw(const struct top_look *now, const struct top_look *before,
     put_links(&drawing, rest > SECTION_LEAST ? rest - 2 : 1);
     put_cost(&drawing);
     drawing.left += has_foot;
-    if (has_foot && drawing.omitted > 0)
-        put_line(&drawing, false, "q ends it; no room for %u more lines", drawing.omitted);
-    else if (has_foot)
-        put_line(&drawing, false, "q ends it");
+    char room[48] = "", mean[48] = "";
+    if (drawing.omitted > 0)
+        snprintf(room, sizeof room, "; no room for %u more lines", drawing.omitted);
+    if (before->pipelines)
+        snprintf(mean, sizeof mean, "; /s: mean of the last %d s", TOP_MEAN_S);
+    if (has_foot)
+        put_line(&drawing, false, "q ends it%s%s", room, mean);
 }

@@ -5,6 +5,9 @@
 #include "cli/top_value.h"
 #include "lib/base/bytes.h"
 
+/* How long before a look the one is that gives its rates. */
+enum { TOP_MEAN_S = 10 };
+
 /* What the API answered; a missing part is NULL. */
 struct top_look {
     const struct top_value *pipelines, *services, *cost;

@@ -1860,15 +1860,32 @@ def test_top_counts_each_kind_of_item_apart(seen):
                for line in lines), lines
 
 
+def test_the_rate_of_what_comes_now_and_then_is_a_mean(tmp_path):
+    status = Status(tmp_path)
+    terminal = Terminal([str(harness.SPANLINK), "top", "--endpoint", f"127.0.0.1:{status.page}"],
+                        columns=120)
+    terminal.screens(1)
+
+    def rates():
+        return [line.split()[3] for line in terminal.screens(1)[-1] if line.startswith("otlp ")]
+    now = time.time_ns()
+    status.send(uploads.trace_request("shop", [(*ids(i), now, now + 1, False) for i in range(1, 41)]))
+    harness.wait_for(lambda: any(float(each) > 0 for each in rates()), 30)
+    shown = [each for _ in range(3) for each in rates()]   # a second later each
+    assert all(float(each) > 0 for each in shown), shown
+    os.write(terminal.fd, b"q")
+    assert terminal.end() == 0 and status.stop() == 0
+
+
 def test_top_on_a_small_terminal_says_what_it_leaves_out(seen):
     command = [str(harness.SPANLINK), "top", "--endpoint", f"127.0.0.1:{seen.page}"]
     terminal = Terminal(command, rows=12, columns=40)
     screen = terminal.screens(2)[-1]
-    assert re.fullmatch(r"q ends it; no room for \d+ more lines", screen[-1]), screen
+    assert re.match(r"q ends it; no room for \d+ more lines", screen[-1]), screen
     cut = [line for line in screen if line.startswith("COMPONENT")]
     assert all(line.endswith("…") and len(line) == 40 for line in cut), screen
     terminal.resize(50, 132)
-    assert terminal.screens(3)[-1][-1] == "q ends it"
+    assert terminal.screens(3)[-1][-1] == "q ends it; /s: mean of the last 10 s"
     os.write(terminal.fd, b"q")
     assert terminal.end() == 0
 
