@@ -119,6 +119,21 @@ int64_t known_out_of_reach(const struct known *known, const struct known_span *s
     return nearest;
 }
 
+bool known_service_may_grow(const struct known_service *service, uint64_t end, uint64_t now)
+{
+    uint64_t hold = service->hold ? service->hold : KNOWN_OPENS;
+    return end && service->last_end && service->last_end < end && now < end + hold;
+}
+
+bool known_may_grow(const struct known *known, const struct known_span *span, uint64_t end,
+                    uint64_t now)
+{
+    const struct known_window *window = known_window(known, span->last_window);
+    uint16_t service = window ? window->service : span->service;
+    return known_has_samples(span) &&
+           known_service_may_grow(known->services[service], end, now);
+}
+
 enum known_held known_holds(const struct known *known, const struct known_span *span,
                             const struct known_window *window)
 {

@@ -43,6 +43,13 @@ int64_t known_window_gap(const struct known_window *window, uint64_t from, uint6
 int64_t known_out_of_reach(const struct known *known, const struct known_span *span, uint64_t start,
                            uint64_t end);
 
+/* Whether profiles with more samples of a span may come: none of its service, or of the one under
+ * whose name its samples come, covers its end yet, and its spans wait for as long. end: wall; 0: not
+ * known. now: wall. */
+bool known_may_grow(const struct known *known, const struct known_span *span, uint64_t end,
+                    uint64_t now);
+bool known_service_may_grow(const struct known_service *service, uint64_t end, uint64_t now);
+
 /* Spans that were decided up to then are not remembered, or not all of them; 0: all are. Wall, ns.
  */
 uint64_t known_forgotten_until(const struct known *known);

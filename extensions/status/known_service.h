@@ -53,6 +53,7 @@ struct known_service {
     uint64_t first_came;        /* the oldest profile */
     uint64_t began;             /* its start, of those that confirm; 1: not known; 0: none came */
     uint64_t any_came, any_end; /* of the newest profile: when it arrived, and its end */
+    uint64_t last_end;          /* the latest end of a profile */
     uint64_t last_came;         /* the newest of a kind that confirms */
     uint64_t beside[KNOWN_BESIDE], beside_count; /* hashes of the newest of other kinds */
     bool repeats;                                /* the last of these came before */

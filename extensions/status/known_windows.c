@@ -37,6 +37,8 @@ void known_window_came(struct known *known, const struct watch_window *window)
     service->has_profiles = true;
     service->any_came = window->arrived;
     service->any_end = window->end;
+    if (window->end > service->last_end)
+        service->last_end = window->end;
     service->times_cpu |= window->times_cpu;
     service->hold = window->hold ? window->hold : service->hold;
     if (!service->first_came)

@@ -5,6 +5,7 @@
 #include "extensions/status/known_routes.h"
 #include "extensions/status/looked.h"
 #include "extensions/status/reason.h"
+#include "extensions/status/span_windows.h"
 #include "extensions/status/trouble.h"
 #include "lib/wire/proto/text.h"
 
@@ -12,10 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define AROUND    (60 * NS_PER_S) /* windows so far from the span are shown */
-#define LEFT_NEAR (2 * NS_PER_S)  /* between a window's arrival and that of its request here */
+#define LEFT_NEAR (2 * NS_PER_S) /* between a window's arrival and that of its request here */
 
-enum { WINDOWS_SHOWN = 32, SAME_ID_SHOWN = 8 };
+enum { SAME_ID_SHOWN = 8 };
 
 /* Which of the spans with the id is asked about; "": any. */
 struct span_query {
@@ -46,6 +46,7 @@ struct span_told {
     bool recalled;  /* its samples came to an earlier process */
     bool unknown;   /* its samples are not remembered */
     bool forgetful; /* it may have passed, and given way since */
+    bool grows;     /* more samples may come */
     uint8_t trace[16];
     char service_text[NAME_CUT + 1], name_text[NAME_CUT + 1];
     struct told_reason reasoned; /* where text and fix may be */
@@ -410,6 +411,7 @@ static void tell(struct status *self, struct span_told *told)
         told->last_window = sampled->last_window;
         told->number = span->service;
         told->recalled = sampled->recalled;
+        told->grows = known_may_grow(known, sampled, told->end, clock_wall(self->env->clock));
         told->forgetful = may_have_given_way(known, sampled, since);
         if (!told->has_trace && span->passed)
             tell_evicted(told, known, span);
@@ -439,83 +441,14 @@ static void tell(struct status *self, struct span_told *told)
     figures_release(&figures);
 }
 
-static uint64_t gap_of(const struct known_window *window, uint64_t from, uint64_t to)
-{
-    int64_t gap = known_window_gap(window, from, to);
-    return (uint64_t)(gap < 0 ? -gap : gap);
-}
-
-/* How far a window is from the span, or from the decision about it if that is nearer, ns. */
-static uint64_t distance_of(const struct span_told *told, const struct known_window *window)
-{
-    if (!told->end)
-        return 0;
-    uint64_t gap = gap_of(window, told->start ? told->start : told->end, told->end);
-    uint64_t decided = told->decided ? gap_of(window, told->decided, told->decided) : gap;
-    return decided ? gap : 0;
-}
-
-/* The windows nearest to a span, by distance. */
-struct near_windows {
-    struct near_window {
-        uint64_t distance;
-        uint32_t serial;
-    } list[WINDOWS_SHOWN];
-    size_t count;
-};
-
-static void near_add(struct near_windows *near, uint64_t distance, uint32_t serial)
-{
-    size_t at = near->count < WINDOWS_SHOWN ? near->count++ : WINDOWS_SHOWN;
-    if (at == WINDOWS_SHOWN && near->list[--at].distance <= distance)
-        return;
-    for (; at > 0 && near->list[at - 1].distance > distance; at--)
-        near->list[at] = near->list[at - 1];
-    near->list[at] = (struct near_window){distance, serial};
-}
-
-static int by_serial(const void *a, const void *b)
-{
-    const struct near_window *x = a, *y = b;
-    return (x->serial > y->serial) - (x->serial < y->serial);
-}
-
-static void put_window(struct json *json, enum known_held held, const struct known_window *window)
-{
-    json_open(json, NULL, '{');
-    json_time_or_null(json, "from_unix_nano", window->start);
-    json_time_or_null(json, "to_unix_nano", window->end);
-    json_time(json, "arrived_unix_nano", window->arrived);
-    if (held == KNOWN_HELD_UNKNOWN)
-        json_null(json, "holds_samples");
-    else
-        json_bool(json, "holds_samples", held == KNOWN_HELD);
-    json_word(json, "type", window->kind);
-    json_close(json, '}');
-}
-
-/* The nearest of the span's service, in the order in which they came. */
 static void put_windows(struct status *self, const struct span_told *told, struct json *json)
 {
-    struct near_windows near = {.count = 0};
-    json_open(json, "windows", '[');
+    const struct span_times times = {told->start, told->end, told->decided};
     status_lock(self);
     const struct known *known = &self->known;
     const struct known_span *span = find_sampled(known, told, find_told(known, told));
-    uint32_t from = known->window_serial > KNOWN_WINDOWS ? known->window_serial - KNOWN_WINDOWS : 0;
-    for (uint32_t i = from + 1; told->number && i <= known->window_serial; i++) {
-        const struct known_window *window = &known->windows[i % KNOWN_WINDOWS];
-        uint64_t distance = distance_of(told, window);
-        if (window->service == told->number && distance < AROUND)
-            near_add(&near, distance, i);
-    }
-    qsort(near.list, near.count, sizeof *near.list, by_serial);
-    for (size_t i = 0; i < near.count; i++) {
-        const struct known_window *window = &known->windows[near.list[i].serial % KNOWN_WINDOWS];
-        put_window(json, span ? known_holds(known, span, window) : KNOWN_HELD_UNKNOWN, window);
-    }
+    span_windows_put(known, span, told->number, &times, json);
     status_unlock(self);
-    json_close(json, ']');
 }
 
 /* The other kept spans with the id. */
@@ -593,6 +526,7 @@ void span_answer(struct status *self, struct http_request *request, const char *
     json_number(&json, "cpu_ns", told.cpu_ns);
     json_bool(&json, "cpu_known", told.times_cpu);
     json_number(&json, "wall_ns", told.wall_ns);
+    json_bool(&json, "so_far", told.grows);
     put_windows(self, &told, &json);
     put_same(&told, &json);
     json_close(&json, '}');

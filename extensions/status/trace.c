@@ -41,6 +41,7 @@ struct trace_writing {
     struct figures figures;
     size_t unknown;     /* spans without numbers */
     uint64_t forgotten; /* wall: decisions up to then are not remembered */
+    uint64_t now;       /* wall */
     bool cut;
 };
 
@@ -131,6 +132,7 @@ static void put_link_state(struct trace_writing *writing, const struct otlp_span
     struct span_figures_told figures = figures_of(known, &writing->figures, found, &asked);
     if (!found && own)
         figures.times_cpu = known_times_cpu(known, own);
+    bool grows = found && known_may_grow(known, found, span->end_ns, writing->now);
     bool decided = own && own->decided;
     uint8_t action = decided ? own->action : link ? WATCH_LINKED : WATCH_AS_CAME;
     struct told_reason told = {0};
@@ -147,6 +149,7 @@ static void put_link_state(struct trace_writing *writing, const struct otlp_span
     json_number(json, "cpu_ns", figures.cpu_ns);
     json_bool(json, "cpu_known", figures.times_cpu);
     json_number(json, "wall_ns", figures.wall_ns);
+    json_bool(json, "so_far", grows);
     json_word(json, "decision", decision_word(action));
     json_word(json, "reason", inherited ? INHERITED_REASON : told.word);
     json_bool(json, "local_root", local);
@@ -310,7 +313,7 @@ void trace_answer(struct status *self, struct http_request *request, const char 
         return;
     const struct looked *looked = looked_update(self);
     const struct looked_trace *trace = looked ? looked_find(looked, id) : NULL;
-    struct trace_writing writing = {.self = self, .id = id};
+    struct trace_writing writing = {.self = self, .id = id, .now = clock_wall(self->env->clock)};
     struct waiting waiting;
     waiting_of_trace(self, id, &waiting);
     bytes_init(&writing.text, ANSWER_MAX, self->env->budget);

@@ -13,6 +13,9 @@
 
 enum { LIMIT = 100, LIMIT_MAX = 10000, TRACE_DIGITS_MIN = 8 };
 
+/* No span waits longer. */
+#define GROWS_MAX (120 * NS_PER_S)
+
 enum sort { SORT_LATEST, SORT_CPU, SORT_DURATION };
 
 struct traces_query {
@@ -313,6 +316,25 @@ static void write_figures(struct status *self, const struct looked *looked,
     json_bool(json, "numbers_known", !unsure);
 }
 
+/* Whether samples of its linked spans may still come: no profile covers its end yet. */
+static bool may_grow(struct status *self, const struct looked *looked,
+                     const struct looked_trace *trace, uint64_t now)
+{
+    bool grows = false;
+    if (!trace->samples || now > trace->end + GROWS_MAX)
+        return false;
+    status_lock(self);
+    const struct known *known = &self->known;
+    for (unsigned i = 0; i < TRACE_SERVICES && trace->services[i] && !grows; i++) {
+        size_t at = trace->linked_of >> i & 1
+                        ? known_service_find(known, names_get(&looked->names, trace->services[i]))
+                        : 0;
+        grows = at && known_service_may_grow(known->services[at], trace->end, now);
+    }
+    status_unlock(self);
+    return grows;
+}
+
 static void write_row(struct status *self, const struct looked *looked,
                       const struct looked_trace *trace, const char *asked, uint64_t lost,
                       const struct waiting *waiting, struct json *json)
@@ -336,6 +358,7 @@ static void write_row(struct status *self, const struct looked *looked,
     json_bool(json, "failed", trace->failed);
     write_figures(self, looked, trace, lost, json);
     json_number(json, "wall_ns", trace->wall_ns);
+    json_bool(json, "so_far", may_grow(self, looked, trace, clock_wall(self->env->clock)));
     json_id(json, "root_span_id", trace->root);
     json_bool(json, "root_seen", trace->rank > 0);
     json_bool(json, "root_has_parent", trace->rank < 2);
