@@ -71,12 +71,13 @@ describe("an empty process", () => {
     await page.getByRole("region", { name: "settings of the SDK" })
       .getByText(`OTEL_EXPORTER_OTLP_ENDPOINT=${spanlink.otlp}`).waitFor();
     const setting = page.getByRole("region", { name: "Setting of the profiler" });
-    for (const text of [`server_address="${spanlink.pyroscope}"`,
+    for (const text of [`application_name="…", server_address="${spanlink.pyroscope}"`,
       `ApplicationName: "…", ServerAddress: "${spanlink.pyroscope}"`,
       `appName: "…", serverAddress: "${spanlink.pyroscope}"`, "add_span_processor(PyroscopeSpanProcessor())",
       "Pyroscope.start(); Pyroscope.wrapWithLabels({span_id: ",
       "otelpyroscope.NewTracerProvider(tp)", "-Dotel.javaagent.extensions=pyroscope-otel.jar",
-      "tracing.AddProcessor(new PyroscopeSpanProcessor())",
+      "tracing.AddProcessor(new PyroscopeSpanProcessor())", "Pyroscope.configure { |c|", "PyroscopeAgentBuilder",
+      `OTLP to ${spanlink.otlp}`,
       `PYROSCOPE_SERVER_ADDRESS=${spanlink.pyroscope} java`]) await setting.getByText(text).waitFor();
     assert.deepEqual(await violations(page), []);
     await close(page);

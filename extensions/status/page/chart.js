@@ -2,6 +2,9 @@
 import { announce, fill, h, onResize, s } from "./dom.js";
 import { clock } from "./format.js";
 
+/* beside the columns: the values of the lines, and what is left */
+const [LEFT, RIGHT] = [60, 4];
+
 const time = (millis) => clock.format(millis).slice(0, 8);
 
 /** Calls draw(width) now and whenever the host's width changes. */
@@ -31,7 +34,7 @@ export function columns(host, data, signal) {
 	const plot = h("div.plot", { tabindex: "0", role: "group",
 		"aria-label": `${data.label}. Left and right read the columns.`, onpointermove(event) {
 			const box = plot.getBoundingClientRect();
-			const i = Math.floor(((event.clientX - box.left - 4) / (box.width - 8)) * data.times.length);
+			const i = Math.floor(((event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT)) * data.times.length);
 			to(i >= 0 && i < data.times.length ? i : -1);
 		}, onpointerleave: () => to(-1), onkeydown(event) {
 			const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -68,28 +71,28 @@ function reading(data, i) {
 
 function picture({ times, series, words }, width, most, at) {
 	const height = 150;
-	const step = (width - 8) / Math.max(1, times.length);
+	const step = (width - LEFT - RIGHT) / Math.max(1, times.length);
 	const y = (value) => (height * value) / (most || 1);
 	const grid = (make) => s("g.grid", [0.5, 1].map((part) => make(height - height * part, part)));
 	const out = s("svg", { width, height: height + 20, "aria-hidden": "true" },
-		grid((top) => s("line", { x1: 4, x2: width - 4, y1: top + 0.5, y2: top + 0.5 })));
+		grid((top) => s("line", { x1: LEFT, x2: width - RIGHT, y1: top + 0.5, y2: top + 0.5 })));
 	times.forEach((_, i) => {
 		let top = height;
 		out.append(s("g", { class: `column${i === at ? " at" : ""}` },
-			s("rect.back", { x: 4 + i * step, y: 0, width: step, height }),
+			s("rect.back", { x: LEFT + i * step, y: 0, width: step, height }),
 			series.map((each) => {
 				const tall = y(each.values[i] ?? 0);
 				top -= tall;
 				return tall > 0 && s("rect",
-					{ x: 4 + i * step + 0.5, y: top, width: Math.max(0.5, step - 1), height: tall,
+					{ x: LEFT + i * step + 0.5, y: top, width: Math.max(0.5, step - 1), height: tall,
 					style: { fill: each.tone } });
 			})));
 	});
 	out.append(grid((top, part) => (part === 1 || words(most * part) !== words(most))
-		&& s("text", { x: 6, y: top + 13, text: words(most * part) })));
+		&& s("text", { x: LEFT - 6, y: top + 9, "text-anchor": "end", text: words(most * part) })));
 	const apart = Math.ceil(110 / step);
-	for (let i = 0; i < times.length && (i === 0 || 4 + i * step < width - 56); i += apart) {
-		out.append(s("text.axis", { x: 4 + i * step, y: height + 15, text: time(times[i]) }));
+	for (let i = 0; i < times.length && (i === 0 || LEFT + i * step < width - 56); i += apart) {
+		out.append(s("text.axis", { x: LEFT + i * step, y: height + 15, text: time(times[i]) }));
 	}
 	return out;
 }

@@ -67,6 +67,9 @@ export class View {
 		if (from && !cost.routes.some((each) => each.cpu_ns || each.wall_ns)) {
 			cost.all = await get("/api/cost", { service }, this.signal);
 		}
+		if (service && !(cost.all ?? cost).routes.some(costOf)) {
+			cost.others = (await get("/api/cost", {}, this.signal)).routes.some(costOf);
+		}
 		const text = JSON.stringify(cost);
 		if (text === this.text || (this.text && this.body.contains(document.activeElement))) return;
 		this.text = text;
@@ -100,8 +103,14 @@ export class View {
 			this.scope.signal);
 	}
 
-	nothing({ all }) {
+	nothing({ all, others }) {
 		const last = latest(all);
+		if (others) {
+			return notice("", "This service has no CPU time", para(named(this.params.service),
+				": no sample of a service of this name has come, though samples of others have. ",
+				anchor(link("why"), "What each service sends")),
+			button("Show all services", () => go(link("cost", { from: this.params.from }))));
+		}
 		if (!last) {
 			return notice("", "No CPU time is known yet",
 				para("It comes from profiles whose samples carry span ids, every 10 to 60 s."),

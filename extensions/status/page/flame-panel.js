@@ -6,7 +6,7 @@ import { get, url } from "./api.js";
 import { announce, fill, h, plain, segmented, select } from "./dom.js";
 import { FlameCanvas } from "./flame-canvas.js";
 import { matcher } from "./flame-layout.js";
-import { count, inUnit, percent, plural, profileType, spanIdOf, traceIdOf } from "./format.js";
+import { count, inUnit, localRoot, named, percent, plural, profileType, spanIdOf, traceIdOf } from "./format.js";
 import { anchor, button, code, failure, muted, notice, number, para, renewed,
 	table } from "./parts.js";
 import { link } from "./route.js";
@@ -98,7 +98,7 @@ export class FlamePanel {
 				: await counterpart(this.source, this.state.vs, this.signal);
 			const answer = await this.helper.ask("load",
 				{ query: this.query(), share: this.state.by === "share", mean: against?.mean,
-					against: against && { ...against.query, type: this.state.type } });
+					against: against?.query });
 			if (this.signal.aborted || turn !== this.loads) return;
 			Object.assign(this, answer, { against, names: answer.names.map(plain) });
 			this.unit = against && this.state.by === "share" ? null : answer.meta.unit;
@@ -135,14 +135,32 @@ export class FlamePanel {
 
 	nothing() {
 		const { span, from, name } = this.source;
-		const next = h("p", this.meta.missing || (span ? "No sample was taken while this span ran."
+		const next = h("p", this.meta.missing || (span ? "No sample names this span."
 			: from ? `No ${name === undefined ? "profile" : "sample of this route"} of this time is kept.`
 				: "No sample is here."));
-		if (!span && !from) this.sayWhy(next);
+		if (span) this.sayRoot(next);
+		else if (!from) this.sayWhy(next);
 		const types = this.meta.types.filter((type) => type !== this.meta.type);
 		return notice("", "No samples here", next, types.length > 0 ? this.types() : null,
 			this.source.from && para(anchor(link("flame", { ...this.source, from: "", to: "" }),
 				"All that is kept")), this.whyLink());
+	}
+
+	/* Why a span has no samples: a child's are those of its local root. */
+	async sayRoot(line) {
+		const { span: id, service } = this.source;
+		const { trace_id: trace, reason, decision, text } = await get(`/api/spans/${id}`, { service }, this.signal);
+		if (reason !== "no_local_root") {
+			if (text && decision !== "linked") line.textContent = text;
+			return;
+		}
+		line.textContent = `${text} `;
+		if (!trace) return;
+		const { spans } = await get(`/api/traces/${trace}`, {}, this.signal);
+		const root = localRoot(spans, spans.find((each) => each.span_id === id));
+		if (root) line.append("This is its graph: ", anchor(link("flame", { span: root.span_id }),
+			`${named(root.service)} ${named(root.name)}`));
+		else line.append("Its local root is not here.");
 	}
 
 	/* What is known of a service without samples. */
@@ -161,7 +179,7 @@ export class FlamePanel {
 	}
 
 	build() {
-		if (this.meta.total === 0 && !this.tree.before) {
+		if (this.meta.total === 0 && !this.meta.before) {
 			fill(this.host, this.nothing());
 			return;
 		}
@@ -270,7 +288,7 @@ export class FlamePanel {
 			["svg", "SVG", "svg"]];
 		const close = () => (menu.open = false);
 		menu.append(h("div.menu-list", kinds.map(([format, text, ending]) => h("a", {
-			href: url("/api/flamegraph", { ...this.query(), format }), download: `${name}.${ending}`,
+			href: url("/api/flamegraph", { ...this.query(), ...(this.against && { type: this.meta.type }), format }), download: `${name}.${ending}`,
 				text,
 			onclick: close }))));
 		menu.addEventListener("keydown", (event) => {

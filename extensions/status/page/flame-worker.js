@@ -4,6 +4,7 @@
  */
 import { get } from "./api.js";
 import { compare, fromAnswer, functions, sandwich, search } from "./flame-layout.js";
+import { profileType } from "./format.js";
 
 /* {tree, names} */
 let shown = null;
@@ -21,14 +22,39 @@ async function graph(query) {
 	}
 }
 
+const apart = (problem) => { throw Object.assign(problem, { other: true }); };
+
+/* As the server chooses one: CPU time before wall time. */
+const rank = (type) => (type.includes(":cpu:nanoseconds:") ? 0 : type.startsWith("wall:") ? 1
+	: type.includes(":samples:count:") ? 3 : 2);
+
+/* Both sides of a comparison, of one type: the chosen one, else the first of which both have samples. */
+async function pair(query, against) {
+	const both = async (type) => [await graph({ ...query, type }), await graph({ ...against, type }).catch(apart)];
+	const first = await both();
+	const [here, there] = first.map((answer) => answer.types ?? []);
+	if (here.length === 0 || there.length === 0) return [...first, here];
+	const shared = here.filter((type) => there.includes(type)).sort((a, b) => rank(a) - rank(b));
+	if (shared.length === 0) {
+		const [has, other] = [here, there].map((types) => [...new Set(types.map(profileType))].join(", "));
+		apart(new Error(`this has ${has}, the other only ${other}`));
+	}
+	if (shared.includes(query.type)) return [...await both(query.type), shared];
+	if (first[0].type === first[1].type) return [...first, shared];
+	let made;
+	for (const type of shared) {
+		const next = await both(type);
+		made ??= next;
+		if (next.every(({ total }) => total > 0)) return [...next, shared];
+	}
+	return [...made, shared];
+}
+
 async function load({ id, query, against, share, mean }) {
 	newest = id;
-	const answer = await graph(query);
-	const other = against && await graph(against).catch((problem) => {
-		throw Object.assign(problem, { other: true });
-	});
-	const meta = { unit: answer.unit, type: answer.type, types: answer.types ?? [],
-		last: answer.aggregation === "last", total: answer.total, samples: answer.samples,
+	const [answer, other, types = answer.types ?? []] = against ? await pair(query, against) : [await graph(query)];
+	const { unit, type, aggregation } = other && !answer.types?.length ? other : answer;
+	const meta = { unit, type, types, last: aggregation === "last", total: answer.total, samples: answer.samples,
 		missing: [answer.text, answer.fix].filter(Boolean).join(" ") };
 	const times = mean ? 1 / Math.max(1, other.spans) : 1;
 	const after = fromAnswer(answer);

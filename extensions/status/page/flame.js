@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { fill, h, select } from "./dom.js";
 import { FlamePanel } from "./flame-panel.js";
-import { cost, cpuTime, mostOf, named, plural, waits, wallOnly } from "./format.js";
+import { cost, cpuTime, mostOf, named, plural, SO_FAR, waits, wallOnly } from "./format.js";
 import { anchor, button, choices, failure, muted, notice, para, RANGES, renewed, routeLink,
 	sumOf, who } from "./parts.js";
 import { go, link, note } from "./route.js";
@@ -55,13 +55,16 @@ export class View {
 		try {
 			const known = await get(`/api/spans/${span}`, { service }, this.scope.signal);
 			const signal = this.scope.signal;
-			if (known.decision === "waiting") setTimeout(() => signal.aborted || this.spanHead(), 2000);
+			if (known.decision === "waiting" || known.so_far) setTimeout(() => signal.aborted || this.spanHead(), 2000);
+			if (this.grows && !known.so_far) this.panel.load();
+			this.grows = known.so_far;
 			if (known.name === null) return;
 			fill(this.head, h("h1", who(known.service, known.name)),
 			h("p.crumbs",
 				known.trace_id && anchor(link("trace", { span }, known.trace_id), "its trace"),
 				anchor(link("why", { id: span, service }), `why it is ${known.decision === "linked" ? "" : "not "}linked`),
 				anchor(link("flame", { service: known.service, name: known.name }), "its route")),
+			known.so_far && h("span.badge.warn", SO_FAR),
 			known.reason === "inherited" && para("The samples are those of an ancestor, ",
 				anchor(link("flame", { span: known.profile_id }), known.profile_id), "."));
 		} catch {
@@ -82,7 +85,7 @@ export class View {
 		try {
 			const { spans, waiting } = await get(`/api/traces/${id}`, {}, this.scope.signal);
 			if (waiting.spans > 0) this.head.append(para(h("span.badge.warn", waits(waiting, "more "))));
-			if ((this.state.type ?? "").startsWith("wall")) return;
+			if (this.state.vs || (this.state.type ?? "").startsWith("wall")) return;
 			const names = [...new Set(spans.filter(wallOnly).map((each) => each.service))];
 			if (names.length > 0 && spans.some((each) => each.cpu_ns > 0)) {
 				this.head.append(para(`${names.join(", ")}: wall time only, not in a graph of CPU time. `,
@@ -147,8 +150,8 @@ export class View {
 		const most = mostOf(busy);
 		fill(host, h("h2", `Where the ${busy.every(wallOnly) ? "wall" : "CPU"} time goes`), h("ul.cards", busy.map((each) => h("li", {},
 			routeLink(each, "", [who(each.service, each.span_name),
-				h(`span.number.measure${wallOnly(each) ? "" : ".cpu"}`, {
-					style: { "--part": cost(each) / most[Number(wallOnly(each))] },
+				h(`span.number.measure.${wallOnly(each) ? "wall-time" : "cpu"}`, {
+					style: { "--part": cost(each) / most },
 					text: cpuTime(each, " CPU") + (each.samples ? `, ${plural(each.samples, "sample")}` : "") })],
 			{ class: "card" })))));
 	}

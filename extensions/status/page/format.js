@@ -37,12 +37,14 @@ export function cpuTime(of, unit = "") {
 /** The same in short, as in "3 ms wall". */
 export const brief = (of) => (wallOnly(of) ? `${duration(of.wall_ns)} wall` : cpuTime(of));
 
+/** Said of numbers that may grow. */
+export const SO_FAR = "So far: the profile that covers its end has not come yet, so more samples may come.";
+
 /** What is compared: CPU time, or else wall time. */
 export const cost = (of) => (wallOnly(of) ? of.wall_ns : of.cpu_ns);
 
-/** The largest CPU time and the largest wall time of those without; to divide by. */
-export const mostOf = (all) => [false, true].map((wall) => all.reduce(
-	(most, each) => (wallOnly(each) === wall ? Math.max(most, cost(each)) : most), 1));
+/** The largest of them, to divide by: one scale for CPU and wall time. */
+export const mostOf = (all) => all.reduce((most, each) => Math.max(most, cost(each)), 1);
 
 /** 12,345 */
 export function count(value) {
@@ -111,6 +113,16 @@ export function millis(unixNano) {
 /** Nanoseconds between two strings of unix nanoseconds. */
 export function between(from, to) {
 	return Number(BigInt(to) - BigInt(from));
+}
+
+/** The local root of a span among those of its trace; undefined: it is not here. */
+export function localRoot(spans, span) {
+	for (let left = spans.length; span && !span.local_root && left > 0; left -= 1) {
+		const { parent_span_id: parent, service } = span;
+		const all = spans.filter((each) => each.span_id === parent);
+		span = all.find((each) => each.service === service) ?? all[0];
+	}
+	return span?.local_root ? span : undefined;
 }
 
 /** Whether a span or trace states no start. */

@@ -8,6 +8,8 @@ import { anchor, code, failure, muted, number, para, table, troubles } from "./p
 const EVERY = 1000;
 /* rates in a sparkline */
 const KEPT = 60;
+/* ms that a rate is the mean of: SDKs send every few seconds */
+const MEAN = 10_000;
 const SIGNALS = { traces: "--series-1", profiles: "--series-3", metrics: "--series-4",
 	logs: "--series-2" };
 const ITEMS = { traces: "spans", profiles: "profile_samples", metrics: "metric_points",
@@ -62,10 +64,15 @@ export class View {
 		const now = await get("/api/pipelines", {}, this.signal);
 		const known = this.last && now.uptime_ns >= this.last.uptime_ns;
 		const clock = performance.now();
-		this.rates = known ? rates(this.last, now, (clock - this.clock) / 1000) : new Map();
-		if (!known) this.history.clear();
+		if (!known) {
+			this.history.clear();
+			this.looks = [];
+		}
+		while (clock - this.looks[1]?.clock >= MEAN) this.looks.shift();
+		const [old] = this.looks;
+		this.rates = old ? rates(old.now, now, (clock - old.clock) / 1000) : new Map();
+		this.looks.push({ now, clock });
 		this.last = now;
-		this.clock = clock;
 		this.wrongs = problems(now);
 		fill(this.wrong, troubles(this.wrongs));
 		this.showGauges(now);
@@ -127,7 +134,7 @@ export class View {
 			wire: s("path.wire", { style: { stroke: colour(edge.signal) } }) }));
 		this.lines = s("svg.wires", { "aria-hidden": "true" }, this.edges.map(({ wire }) => wire));
 		const others = components.filter((each) => each.kind === "extension");
-		fill(this.picture, h("h2.unseen", "Components"),
+		fill(this.picture, h("h2.unseen", "Components"), para(muted("Rates are means of the last 10 s.")),
 			h("ul.legend", [...new Set(pipelines.map((each) => each.signal))].map((signal) => h("li", {},
 			h("i", { style: { background: colour(signal) } }), signal))),
 		h("div.stages", this.lines,

@@ -26,10 +26,11 @@ function steps(components) {
 	const profiler = listening(components, "pyroscope", "endpoint");
 	const usual = `http://${location.hostname}`;
 	const to = profiler ?? `${usual}:4040`;
+	const otlp = http ?? (grpc || `${usual}:4318`);
 	const names = `PYROSCOPE_APPLICATION_NAME=… PYROSCOPE_SERVER_ADDRESS=${to}`;
 	return notice("start", "No trace has arrived yet",
 		para("Point an OpenTelemetry SDK at this process, and send the application a request."),
-		lines(`export OTEL_EXPORTER_OTLP_ENDPOINT=${http ?? (grpc || `${usual}:4318`)}\n` +
+		lines(`export OTEL_EXPORTER_OTLP_ENDPOINT=${otlp}\n` +
 			`export OTEL_EXPORTER_OTLP_PROTOCOL=${grpc ? "grpc" : "http/protobuf"}`,
 		"settings of the SDK"),
 		para("For flame graphs, also start a Pyroscope profiler with span ids. Its application name " +
@@ -42,7 +43,10 @@ function steps(components) {
 				+ "{span_id: span.spanContext().spanId}, work)")],
 			["Java", code(`${names} java -javaagent:pyroscope.jar -javaagent:opentelemetry-javaagent.jar `
 				+ "-Dotel.javaagent.extensions=pyroscope-otel.jar")],
-			[".NET", code(`${names} with tracing.AddProcessor(new PyroscopeSpanProcessor())`)]]),
+			[".NET", code(`${names} with tracing.AddProcessor(new PyroscopeSpanProcessor())`)],
+			["Ruby", code(`Pyroscope.configure { |c| c.application_name="…"; c.server_address="${to}" }; Pyroscope.tag_wrapper("span_id"=>span.context.hex_span_id) { … }`)],
+			["Rust", code(`PyroscopeAgentBuilder::new("${to}", "…", …); agent.tag_wrapper() sets span_id for a thread`)],
+			["eBPF profiler", code(`OTLP to ${otlp}, if the process publishes its trace context`)]]),
 		h("p.muted", "This page updates itself."));
 }
 

@@ -3,7 +3,7 @@ import { get, poll } from "./api.js";
 import { announce, copyButton, fill, h } from "./dom.js";
 import { FlamePanel } from "./flame-panel.js";
 import { between, brief, cost, count, cpuTime, dateTime, duration, hue, named, percent, plural,
-	startless, waits, wallOnly, word } from "./format.js";
+	SO_FAR, startless, waits, wallOnly, word } from "./format.js";
 import { anchor, code, facts, failure, muted, para, renewed, swatch, who } from "./parts.js";
 import { link, note } from "./route.js";
 import { Rows } from "./rows.js";
@@ -202,7 +202,7 @@ export class View {
 	}
 
 	state(node) {
-		return [cost(node.span), node.span.decision, node.span.reason, this.closed.has(node.key),
+		return [cost(node.span), node.span.so_far, node.span.decision, node.span.reason, this.closed.has(node.key),
 			this.length,
 			this.mostCpu, node === this.node, node === this.focus, node.size].join();
 	}
@@ -248,10 +248,11 @@ export class View {
 		if (!isDrawn(span)) return muted(span.decision === "waiting" ? "waits" : "");
 		const wall = wallOnly(span);
 		return h("a", { href: link("trace", { span: span.span_id }, this.id), tabindex: "-1",
-			class: `cpu-link ${wall ? "wall" : ""}`, title: wall && cpuTime(span),
+			class: `cpu-link ${wall ? "wall" : ""}`, title: span.so_far ? SO_FAR : wall && cpuTime(span),
 			style: { "--part": span.cpu_ns / this.mostCpu },
-			text: wall ? brief(span) : span.cpu_ns ? duration(span.cpu_ns)
-				: span.reason === "inherited" ? "of an ancestor" : plural(span.samples, "sample") });
+			text: (wall ? brief(span) : span.cpu_ns ? duration(span.cpu_ns)
+				: span.reason === "inherited" ? "of an ancestor" : plural(span.samples, "sample"))
+				+ (span.so_far ? "+" : "") });
 	}
 
 	nodeOf(target) {
@@ -318,13 +319,13 @@ export class View {
 		while (root && !root.span.local_root) root = root.parent;
 		const owner = isDrawn(span) || !root || !isDrawn(root.span) ? this.node : root;
 		this.source = { span: owner.span.span_id, service: owner.shared && owner.span.service || "" };
-		const state = JSON.stringify([span, owner.span.samples, root?.key]);
+		const state = JSON.stringify([span, owner.span.samples, owner.span.so_far, root?.key]);
 		if (state === this.detailed) return;
 		this.detailed = state;
 		renewed(this);
 		const graph = h("div");
 		fill(this.details, h("h2", who(span.service, span.name)),
-		this.facts(span), this.decision(span, owner.span, root), graph, this.attributes(span), this.events(span),
+		this.facts(span), owner.span.so_far && h("span.badge.warn", SO_FAR), this.decision(span, owner.span, root), graph, this.attributes(span), this.events(span),
 			this.links(span));
 		if (isDrawn(owner.span)) this.flame(graph, owner.span);
 	}

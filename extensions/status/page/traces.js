@@ -2,7 +2,7 @@
 import { connection, get, poll } from "./api.js";
 import { announce, fill, h, plain, segmented, select } from "./dom.js";
 import { ago, at, between, brief, cost, count, cpuTime, duration, isDuration, mostOf, plural,
-	spanIdOf, startless, traceIdOf, waits, wallOnly, word } from "./format.js";
+	SO_FAR, spanIdOf, startless, traceIdOf, waits, wallOnly, word } from "./format.js";
 import { anchor, button, choices, failure, muted, notice, para, SAMPLES, who } from "./parts.js";
 import { go, link, note } from "./route.js";
 import { Rows } from "./rows.js";
@@ -13,6 +13,9 @@ const EVERY = 2000;
 const SORTS = [["latest", "Latest"], ["cpu", "Most CPU"], ["duration", "Longest"]];
 
 export const title = () => "Traces";
+
+/* The view whose list was paused, while another is shown; null: it was not. */
+let held = null;
 
 /**
  * Turns a search for ids or a part of a name, a service or both into queries whose responses are
@@ -29,13 +32,11 @@ function queries(params, services) {
 		const id = /^(?:00-)?([0-9a-f]{32})(?:-[0-9a-f]{16}(?:-[0-9a-f]{2})?)?$/i.exec(part);
 		if (id) base.trace_id = id[1].toLowerCase();
 		else if (spanIdOf(part)) base.span_id = spanIdOf(part);
-		else if (/^[0-9a-f]{8,31}$/i.test(part)) {
-			prefix = part.toLowerCase();
-			free.push(part);
-		}
 		else free.push(part);
+		if (/^[0-9a-f]{8,31}$/i.test(part)) prefix = part.toLowerCase();
 	}
-	if (free.length === 0) return [base];
+	if (free.length === 0) return [base, ...(prefix && !base.trace_id
+		? [{ ...base, span_id: undefined, trace_id: prefix }] : [])];
 	const text = free.join(" ");
 	const within = (part) => (base.service ? [] : services.filter(
 		(service) => plain(service).toLowerCase().includes(part.toLowerCase())).slice(0, 5));
@@ -84,13 +85,23 @@ const rowKey = (row) => `${row.trace_id} ${row.service}`;
 export class View {
 	constructor(root, route, signal) {
 		Object.assign(this, { root, signal, params: route.params, rows: [], next: null, kept: 0 });
-		this.paused = false;
+		this.paused = held !== null;
 		this.services = [];
 		this.build();
+		if (this.paused && held.params === JSON.stringify(this.params)) this.keep(held);
 		this.now = poll(() => this.load(), EVERY, signal, (problem) => this.failed(problem));
 		poll(() => this.names(), 15000, signal);
 		this.clock = setInterval(() => this.age(), 1000);
-		signal.addEventListener("abort", () => clearInterval(this.clock));
+		signal.addEventListener("abort", () => {
+			clearInterval(this.clock);
+			held = this.paused ? { ...this, params: JSON.stringify(this.params) } : null;
+		});
+	}
+
+	/* Shows a list that was paused. */
+	keep({ rows, next, kept, keep }) {
+		Object.assign(this, { rows, next, kept, keep });
+		this.paint();
 	}
 
 	update(route) {
@@ -336,8 +347,8 @@ export class View {
 					title: at(row.start_unix_nano) })),
 			startless(row) ? cell("Duration", "–", "") : cell("Duration", duration(row.duration_ns),
 				"measure", row.duration_ns / this.longest),
-			cell(wall ? "" : "CPU", brief(row), cost(row) ? `measure ${wall ? "wall-time" : "cpu"}` : "",
-				cost(row) / this.most[Number(wall)], wall && cpuTime(row)),
+			cell(wall ? "" : "CPU", brief(row) + (row.so_far ? "+" : ""), cost(row) ? `measure ${wall ? "wall-time" : "cpu"}` : "",
+				cost(row) / this.most, [wall && cpuTime(row), row.so_far && SO_FAR].filter(Boolean).join(". ")),
 			cell("Samples", count(row.samples), "few"), cell("Spans", count(row.spans), "few"),
 			h("span.link", { role: "cell" }, this.linkState(row)));
 	}

@@ -3,7 +3,7 @@ import { get, poll, upTo } from "./api.js";
 import { columns, fitted, round } from "./chart.js";
 import { announce, fill, h, s } from "./dom.js";
 import { ago, between, count, cpuTime, dateTime, duration, hue, millis, named, percent, plural,
-	problems, profileType, spanIdOf, traceIdOf, waits, word } from "./format.js";
+	problems, profileType, SO_FAR, spanIdOf, traceIdOf, waits, word } from "./format.js";
 import { anchor, code, facts, failure, muted, notice, number, para, renewed, swatch, table, troubles,
 	who } from "./parts.js";
 import { link, note } from "./route.js";
@@ -85,7 +85,7 @@ export class View {
 			if (text === before) return;
 			before = text;
 			this.show(span);
-			if (!["waiting", "unknown"].includes(span.decision)) question.abort();
+			if (!span.so_far && !["waiting", "unknown"].includes(span.decision)) question.abort();
 		}, 2000, question.signal, (problem) => {
 			if (before) return;
 			fill(this.answer, failure("This span cannot be explained", problem));
@@ -114,6 +114,8 @@ export class View {
 					service: each.service, trace_id: each.trace_id }) }, who(each.service, each.name)), " "])),
 			span.start_unix_nano && view, span.samples > 0 && windows.length === 0
 				&& para(muted("The windows of its samples are too far from it for the picture, or forgotten.")),
+			span.windows_of && para("Its samples and the windows in the picture came under the name ", code(span.windows_of), "."),
+			span.so_far && h("span.badge.warn", SO_FAR),
 			this.facts(span), windows.length > 0 && windowTable(windows)));
 		if (span.start_unix_nano) fitted(view, this.signal,
 			(width) => fill(view, timeline(span, windows, width)));
