@@ -56,7 +56,7 @@ describe("CPU and wall time", () => {
   test("have one scale in the list, and look different", async () => {
     const page = await open(browser, spanlink.url);
     const part = async (text) => {
-      const cell = page.getByRole("cell", { name: text });
+      const cell = page.getByRole("cell", { name: text, exact: true });
       await cell.waitFor();
       return cell.evaluate((each) => [Number(getComputedStyle(each).getPropertyValue("--part")),
         getComputedStyle(each, "::before").backgroundImage]);

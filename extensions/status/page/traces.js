@@ -348,7 +348,7 @@ export class View {
 			startless(row) ? cell("Duration", "–", "") : cell("Duration", duration(row.duration_ns),
 				"measure", row.duration_ns / this.longest),
 			cell(wall ? "" : "CPU", brief(row) + (row.so_far ? "+" : ""), cost(row) ? `measure ${wall ? "wall-time" : "cpu"}` : "",
-				cost(row) / this.most, [wall && cpuTime(row), row.so_far && SO_FAR].filter(Boolean).join(". ")),
+				cost(row) / this.most, [wall && cpuTime(row), row.so_far && SO_FAR].filter(Boolean).join(". ") || null),
 			cell("Samples", count(row.samples), "few"), cell("Spans", count(row.spans), "few"),
 			h("span.link", { role: "cell" }, this.linkState(row)));
 	}
