@@ -130,8 +130,7 @@ bool known_may_grow(const struct known *known, const struct known_span *span, ui
 {
     const struct known_window *window = known_window(known, span->last_window);
     uint16_t service = window ? window->service : span->service;
-    return known_has_samples(span) &&
-           known_service_may_grow(known->services[service], end, now);
+    return known_has_samples(span) && known_service_may_grow(known->services[service], end, now);
 }
 
 enum known_held known_holds(const struct known *known, const struct known_span *span,

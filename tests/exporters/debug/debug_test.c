@@ -422,7 +422,10 @@ static void send_window(int64_t from, int64_t to)
     bytes_release(&raw);
 }
 
-#define ENDS_AT_15 {1, 0, "root", 5 * NS_PER_S, 10 * NS_PER_S, "0101010101010101"}
+#define ENDS_AT_15                                                                                 \
+    {                                                                                              \
+        1, 0, "root", 5 * NS_PER_S, 10 * NS_PER_S, "0101010101010101"                              \
+    }
 
 START_TEST(a_span_waits_for_the_profile_that_covers_its_end)
 {
@@ -703,23 +706,20 @@ START_TEST(the_latest_spans_of_many_are_remembered)
 }
 END_TEST
 
-SUITE_MAIN("debug_exporter", basic_is_a_line_a_batch,
-           detailed_shows_a_trace_as_a_tree_with_what_its_profiles_said,
-           wall_time_is_not_shown_as_cpu_time, a_repeated_upload_counts_once,
-           samples_of_wall_time_are_not_added_to_those_of_cpu_time,
-           samples_of_wall_time_alone_count, the_line_of_a_span_has_the_measure_of_its_graph,
-           one_id_in_two_services_is_two_spans, a_trace_of_several_services_is_one_tree,
-           a_span_waits_for_the_profile_that_covers_its_end,
-                        numbers_that_may_grow_are_said_to_be_so_far,
-                        a_span_without_samples_is_not_linked_at_the_end,
-                        a_trace_without_its_root_waits_for_it, rings_and_doubles_of_spans_are_shown_once_each,
-           a_chain_of_any_depth_is_shown_whole, what_is_kept_is_shown_at_the_end,
-           names_cannot_steer_the_terminal, where_the_log_is_json_so_is_what_is_written,
-           memory_is_bounded_and_the_oldest_traces_give_way,
-           a_reader_that_does_not_read_holds_nothing_up, samples_are_counted_by_what_a_profile_has,
-           otlp_profiles_count_like_the_pprof_that_they_were,
-           the_latest_spans_of_many_are_remembered, stacks_are_bounded_and_charged,
-           without_memory_the_calls_that_there_are_count, any_stack_is_drawn_within_the_line,
-           frames_that_only_call_the_next_are_one_line,
-           samples_under_another_service_name_do_not_link,
-           several_linked_spans_have_a_graph_each_and_shared_links_one)
+SUITE_MAIN(
+    "debug_exporter", basic_is_a_line_a_batch,
+    detailed_shows_a_trace_as_a_tree_with_what_its_profiles_said,
+    wall_time_is_not_shown_as_cpu_time, a_repeated_upload_counts_once,
+    samples_of_wall_time_are_not_added_to_those_of_cpu_time, samples_of_wall_time_alone_count,
+    the_line_of_a_span_has_the_measure_of_its_graph, one_id_in_two_services_is_two_spans,
+    a_trace_of_several_services_is_one_tree, a_span_waits_for_the_profile_that_covers_its_end,
+    numbers_that_may_grow_are_said_to_be_so_far, a_span_without_samples_is_not_linked_at_the_end,
+    a_trace_without_its_root_waits_for_it, rings_and_doubles_of_spans_are_shown_once_each,
+    a_chain_of_any_depth_is_shown_whole, what_is_kept_is_shown_at_the_end,
+    names_cannot_steer_the_terminal, where_the_log_is_json_so_is_what_is_written,
+    memory_is_bounded_and_the_oldest_traces_give_way, a_reader_that_does_not_read_holds_nothing_up,
+    samples_are_counted_by_what_a_profile_has, otlp_profiles_count_like_the_pprof_that_they_were,
+    the_latest_spans_of_many_are_remembered, stacks_are_bounded_and_charged,
+    without_memory_the_calls_that_there_are_count, any_stack_is_drawn_within_the_line,
+    frames_that_only_call_the_next_are_one_line, samples_under_another_service_name_do_not_link,
+    several_linked_spans_have_a_graph_each_and_shared_links_one)
