@@ -263,6 +263,11 @@ static bool is_plain(const struct ottl_node *node)
     return path->field->access == ACCESS_STRING && !path->key_count;
 }
 
+static bool is_available(const struct ottl_function *function, enum ottl_context context)
+{
+    return !function->contexts || (function->contexts >> context & 1);
+}
+
 static bool bind_call(const struct binder *binder, struct ottl_node *call)
 {
     struct ottl *ottl = binder->ottl;
@@ -274,7 +279,7 @@ static bool bind_call(const struct binder *binder, struct ottl_node *call)
         return ottl_say(ottl, call->at, binder->fault, "unknown function %.*s%s", size,
                         call->name.data, hint);
     }
-    if (call->function->contexts && !(call->function->contexts >> binder->context & 1))
+    if (!is_available(call->function, binder->context))
         return ottl_say(ottl, call->at, binder->fault,
                         "function %.*s is not available in context %s", size, call->name.data,
                         ottl_context_name(binder->context));
@@ -337,6 +342,16 @@ bool ottl_bind(struct ottl *ottl, enum ottl_context context, bool named, struct 
         (ottl->where && !bind_node(&binder, ottl->where)))
         return false;
     ottl_sieve_bind(ottl);
+    return true;
+}
+
+bool ottl_has_functions(const struct ottl *ottl, enum ottl_context context)
+{
+    for (size_t i = 0; i < ottl->call_count; i++) {
+        const struct ottl_function *function = ottl_function_find(ottl->calls[i]->name);
+        if (function && !is_available(function, context))
+            return false;
+    }
     return true;
 }
 

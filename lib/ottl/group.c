@@ -14,14 +14,23 @@ const char *const ottl_error_modes[] = {"ignore", "silent", "propagate", NULL};
 struct member {
     struct ottl *ottl;
     char *place;
+    enum ottl_context context;
+};
+
+/* The conditions of one context. */
+struct part {
+    struct member *conditions;
+    size_t count;
+    size_t plain_count; /* those in front that need no run */
+    enum ottl_context context;
 };
 
 struct ottl_group {
-    enum ottl_context context;
+    enum ottl_context context; /* the innermost one */
     enum ottl_error_mode mode;
     struct member *conditions, *statements;
     size_t condition_count, statement_count;
-    size_t plain_count; /* of its conditions: those in front that need no run */
+    struct part parts[EDIT_LEVELS];
     bool reaches_out, adds_items, reads_client;
 };
 
@@ -90,7 +99,7 @@ static void bind_all(struct teller *teller, struct ottl_group *group, const stru
 {
     struct ottl_fault fault;
     for (size_t i = 0; i < list->count; i++) {
-        if (!ottl_bind(parsed[i].ottl, group->context, named, &fault))
+        if (!ottl_bind(parsed[i].ottl, parsed[i].context, named, &fault))
             tell_fault(teller, name, i, list->items[i], &fault);
         group->reaches_out = group->reaches_out || ottl_reaches_out(parsed[i].ottl);
         group->adds_items = group->adds_items || ottl_adds_items(parsed[i].ottl);
@@ -98,16 +107,38 @@ static void bind_all(struct teller *teller, struct ottl_group *group, const stru
     }
 }
 
-/* The innermost context that any path names. */
-static enum ottl_context inferred(const struct ottl_group *group)
+static enum ottl_context innermost(enum ottl_context context, const struct member *members,
+                                   size_t count)
 {
-    enum ottl_context context = OTTL_NONE;
-    for (size_t i = 0; i < group->condition_count; i++)
-        if (ottl_inferred(group->conditions[i].ottl) > context)
-            context = ottl_inferred(group->conditions[i].ottl);
-    for (size_t i = 0; i < group->statement_count; i++)
-        if (ottl_inferred(group->statements[i].ottl) > context)
-            context = ottl_inferred(group->statements[i].ottl);
+    for (size_t i = 0; i < count; i++)
+        if (ottl_inferred(members[i].ottl) > context)
+            context = ottl_inferred(members[i].ottl);
+    return context;
+}
+
+static bool all_have(const struct member *members, size_t count, enum ottl_context context)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!ottl_has_functions(members[i].ottl, context))
+            return false;
+    return true;
+}
+
+/* The innermost context that any path names; or, if it lacks a function, the innermost around which
+ * it is that has all of them. */
+static enum ottl_context inferred(const struct ottl_group *group, const struct member *conditions,
+                                  size_t condition_count, enum signal signal)
+{
+    enum ottl_context context = innermost(OTTL_NONE, group->statements, group->statement_count);
+    context = innermost(context, conditions, condition_count);
+    if (context == OTTL_NONE || (all_have(group->statements, group->statement_count, context) &&
+                                 all_have(conditions, condition_count, context)))
+        return context;
+    for (int inner = OTTL_CONTEXTS - 1; inner > (int)context; inner--)
+        if (ottl_context_fits((enum ottl_context)inner, signal) &&
+            all_have(group->statements, group->statement_count, (enum ottl_context)inner) &&
+            all_have(conditions, condition_count, (enum ottl_context)inner))
+            return (enum ottl_context)inner;
     return context;
 }
 
@@ -120,30 +151,92 @@ static enum ottl_context only_context(const struct ottl_group *group)
     return context;
 }
 
-static void find_context(struct teller *teller, struct ottl_group *group,
-                         const struct ottl_settings *settings, enum signal signal)
+static void check_context(struct teller *teller, const struct ottl_group *group, const char *path,
+                          enum ottl_context context, enum signal signal)
 {
-    char path[200], text[200];
-    bool given = *settings->context;
-    group->context = given ? ottl_context_of(view_of(settings->context)) : inferred(group);
-    snprintf(path, sizeof path, "%s%s", teller->path, given ? ".context" : "");
-    if (ottl_context_fits(group->context, signal))
+    char text[200];
+    if (ottl_context_fits(context, signal))
         return;
-    if (given && group->context == OTTL_NONE)
-        snprintf(text, sizeof text, "found %.60s, expected the name of a context",
-                 settings->context);
-    else if (group->context == OTTL_NONE && only_context(group) != OTTL_NONE)
+    if (context == OTTL_NONE && only_context(group) != OTTL_NONE)
         snprintf(text, sizeof text,
                  "no path names a context, expected a group with context: %s and statements",
                  ottl_context_name(only_context(group)));
-    else if (group->context == OTTL_NONE)
+    else if (context == OTTL_NONE)
         snprintf(text, sizeof text,
                  "no path names a context, expected for example resource.attributes[\"a\"], or a "
                  "group with context and statements");
     else
         snprintf(text, sizeof text, "context %s does not exist in pipelines of this signal",
-                 ottl_context_name(group->context));
+                 ottl_context_name(context));
     tell(teller, path, text);
+}
+
+static void give_context(struct ottl_group *group, enum ottl_context context)
+{
+    group->context = context;
+    for (size_t i = 0; i < group->statement_count; i++)
+        group->statements[i].context = context;
+    for (size_t i = 0; i < group->condition_count; i++)
+        group->conditions[i].context = context;
+}
+
+/* As in the Collector, statements and their conditions share a context, and conditions without
+ * statements have one each. */
+static void find_contexts(struct teller *teller, struct ottl_group *group,
+                          const struct ottl_settings *settings, const char *conditions,
+                          enum signal signal)
+{
+    char path[200], text[200];
+    enum ottl_context given = ottl_context_of(view_of(settings->context));
+    if (*settings->context) {
+        snprintf(path, sizeof path, "%s.context", teller->path);
+        snprintf(text, sizeof text, "found %.60s, expected the name of a context",
+                 settings->context);
+        if (given == OTTL_NONE)
+            tell(teller, path, text);
+        else
+            check_context(teller, group, path, given, signal);
+        give_context(group, given);
+        return;
+    }
+    if (group->statement_count || !group->condition_count) {
+        give_context(group, inferred(group, group->conditions, group->condition_count, signal));
+        check_context(teller, group, teller->path, group->context, signal);
+        return;
+    }
+    for (size_t i = 0; i < group->condition_count; i++) {
+        struct member *condition = &group->conditions[i];
+        condition->context = inferred(group, condition, 1, signal);
+        place_of(teller, conditions, i, path);
+        check_context(teller, group, path, condition->context, signal);
+        if (condition->context > group->context)
+            group->context = condition->context;
+    }
+}
+
+/* Puts conditions of one context next to one another, in their order. */
+static bool part_conditions(struct ottl_group *group)
+{
+    struct member *sorted = calloc(group->condition_count + 1, sizeof *sorted);
+    size_t count = 0;
+    for (int level = 0; sorted && level < EDIT_LEVELS; level++) {
+        struct part *part = &group->parts[level];
+        part->conditions = sorted + count;
+        for (size_t i = 0; i < group->condition_count; i++)
+            if (ottl_level(group->conditions[i].context) == (enum edit_level)level) {
+                part->context = group->conditions[i].context;
+                part->conditions[part->count++] = group->conditions[i];
+            }
+        while (part->plain_count < part->count &&
+               ottl_is_plain(part->conditions[part->plain_count].ottl))
+            part->plain_count++;
+        count += part->count;
+    }
+    if (sorted) {
+        free(group->conditions);
+        group->conditions = sorted;
+    }
+    return sorted;
 }
 
 static struct ottl_group *make(struct teller *teller, const struct ottl_settings *settings,
@@ -162,12 +255,14 @@ static struct ottl_group *make(struct teller *teller, const struct ottl_settings
     group->conditions = parse_all(teller, OTTL_CONDITION, conditions, &settings->conditions,
                                   &group->condition_count);
     if (!teller->any)
-        find_context(teller, group, settings, signal);
+        find_contexts(teller, group, settings, conditions, signal);
     if (!teller->any) {
         bool named = !*settings->context;
         bind_all(teller, group, group->statements, statements, &settings->statements, named);
         bind_all(teller, group, group->conditions, conditions, &settings->conditions, named);
     }
+    if (!teller->any && !part_conditions(group))
+        tell(teller, teller->path, "out of memory");
     return group;
 }
 
@@ -221,9 +316,6 @@ struct ottl_group *ottl_group_new(const struct ottl_settings *settings, enum sig
     if (group) {
         group->mode = mode;
         (void)is_mode(settings->error_mode, &group->mode);
-        while (!teller.any && group->plain_count < group->condition_count &&
-               ottl_is_plain(group->conditions[group->plain_count].ottl))
-            group->plain_count++;
     }
     if (!teller.any)
         return group;
@@ -252,6 +344,14 @@ void ottl_group_free(struct ottl_group *group)
 enum ottl_context ottl_group_context(const struct ottl_group *group)
 {
     return group->context;
+}
+
+unsigned ottl_group_drop_levels(const struct ottl_group *group)
+{
+    unsigned levels = 0;
+    for (int level = 0; level < EDIT_LEVELS; level++)
+        levels |= group->parts[level].count ? EDIT_BIT(level) : 0;
+    return levels;
 }
 
 bool ottl_group_reaches_out(const struct ottl_group *group)
@@ -315,13 +415,13 @@ static bool goes_on(const struct ottl_group *group, const struct member *member,
 }
 
 /* The first condition that holds, from a given one on, decides. */
-static enum ottl_result any_holds(const struct ottl_group *group, size_t first,
-                                  struct ottl_run *run, struct ottl_errors *errors)
+static enum ottl_result any_holds(const struct ottl_group *group, const struct part *part,
+                                  size_t first, struct ottl_run *run, struct ottl_errors *errors)
 {
-    for (size_t i = first; i < group->condition_count; i++) {
-        enum ottl_result result = ottl_eval(group->conditions[i].ottl, run);
+    for (size_t i = first; i < part->count; i++) {
+        enum ottl_result result = ottl_eval(part->conditions[i].ottl, run);
         if (result == OTTL_YES ||
-            (result == OTTL_ERROR && !goes_on(group, &group->conditions[i], run, errors)))
+            (result == OTTL_ERROR && !goes_on(group, &part->conditions[i], run, errors)))
             return result;
     }
     return OTTL_NO;
@@ -330,9 +430,10 @@ static enum ottl_result any_holds(const struct ottl_group *group, size_t first,
 enum edit_verdict ottl_group_run(const struct ottl_group *group, struct request_edit *at,
                                  struct ottl_errors *errors)
 {
+    const struct part *part = &group->parts[ottl_level(group->context)];
     struct ottl_run run;
     ottl_run_begin(&run, at, group->context, errors->clock);
-    enum ottl_result holds = group->condition_count ? any_holds(group, 0, &run, errors) : OTTL_YES;
+    enum ottl_result holds = part->count ? any_holds(group, part, 0, &run, errors) : OTTL_YES;
     if (holds != OTTL_YES)
         return holds == OTTL_NO ? EDIT_KEEP : EDIT_ABORT;
     for (size_t i = 0; i < group->statement_count; i++)
@@ -344,21 +445,22 @@ enum edit_verdict ottl_group_run(const struct ottl_group *group, struct request_
 
 /* Starts at the first condition that needs a run. */
 static __attribute__((noinline)) enum edit_verdict drops_from(const struct ottl_group *group,
-                                                              size_t first, struct request_edit *at,
+                                                              const struct part *part,
+                                                              struct request_edit *at,
                                                               struct ottl_errors *errors)
 {
     struct ottl_run run;
-    ottl_run_begin(&run, at, group->context, errors->clock);
-    enum ottl_result holds = any_holds(group, first, &run, errors);
+    ottl_run_begin(&run, at, part->context, errors->clock);
+    enum ottl_result holds = any_holds(group, part, part->plain_count, &run, errors);
     return holds == OTTL_YES ? EDIT_DROP : holds == OTTL_NO ? EDIT_KEEP : EDIT_ABORT;
 }
 
-enum edit_verdict ottl_group_drops(const struct ottl_group *group, struct request_edit *at,
-                                   struct ottl_errors *errors)
+enum edit_verdict ottl_group_drops(const struct ottl_group *group, enum edit_level level,
+                                   struct request_edit *at, struct ottl_errors *errors)
 {
-    size_t i = 0;
-    for (; i < group->plain_count; i++)
-        if (ottl_plain_holds(group->conditions[i].ottl, at))
+    const struct part *part = &group->parts[level];
+    for (size_t i = 0; i < part->plain_count; i++)
+        if (ottl_plain_holds(part->conditions[i].ottl, at))
             return EDIT_DROP;
-    return i < group->condition_count ? drops_from(group, i, at, errors) : EDIT_KEEP;
+    return part->plain_count < part->count ? drops_from(group, part, at, errors) : EDIT_KEEP;
 }

@@ -1,5 +1,5 @@
-/* Statements and conditions of one context from the configuration, as transform and filter have
- * them. */
+/* Statements of one context and their conditions, or conditions alone, which have a context each,
+ * from the configuration, as transform and filter have them. */
 #ifndef LIB_OTTL_GROUP_H
 #define LIB_OTTL_GROUP_H
 
@@ -54,7 +54,10 @@ struct ottl_group *ottl_group_new(const struct ottl_settings *settings, enum sig
                                   size_t error_size);
 void ottl_group_free(struct ottl_group *group); /* may be NULL */
 
+/* That of its statements. */
 enum ottl_context ottl_group_context(const struct ottl_group *group);
+/* Bits of the levels at which ottl_group_drops has conditions. */
+unsigned ottl_group_drop_levels(const struct ottl_group *group);
 bool ottl_group_reaches_out(const struct ottl_group *group);
 
 /* Whether one of its statements adds metrics. */
@@ -72,8 +75,8 @@ void ottl_group_sieve(const struct ottl_group *group, struct key_sieve sieves[ED
 enum edit_verdict ottl_group_run(const struct ottl_group *group, struct request_edit *at,
                                  struct ottl_errors *errors);
 
-/* DROP: one of its conditions holds. */
-enum edit_verdict ottl_group_drops(const struct ottl_group *group, struct request_edit *at,
-                                   struct ottl_errors *errors);
+/* DROP: one of its conditions on records of this level holds. */
+enum edit_verdict ottl_group_drops(const struct ottl_group *group, enum edit_level level,
+                                   struct request_edit *at, struct ottl_errors *errors);
 
 #endif

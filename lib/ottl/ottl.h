@@ -58,6 +58,9 @@ void ottl_free(struct ottl *ottl); /* may be NULL */
 /* The innermost context that its paths name; OTTL_NONE: none of them names one. */
 enum ottl_context ottl_inferred(const struct ottl *ottl);
 
+/* Whether all its functions are available in a context, or unknown. */
+bool ottl_has_functions(const struct ottl *ottl, enum ottl_context context);
+
 /* The one context that its editor is for; OTTL_NONE: it is for several, or there is none. */
 enum ottl_context ottl_only_context(const struct ottl *ottl);
 

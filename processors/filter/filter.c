@@ -50,8 +50,8 @@ static const struct key group_keys[] = {
     KEY_LIST(struct ottl_settings, conditions, "conditions", NULL,
              "records are dropped if one of these holds"),
     KEY_STRING(struct ottl_settings, context, "context", NULL, 0,
-               "resource, scope, span, spanevent, metric, datapoint, log or profile; default: the "
-               "innermost context that a path names"),
+               "resource, scope, span, spanevent, metric, datapoint, log or profile; default: of "
+               "each condition, the innermost context that a path names"),
     KEY_STRING(struct ottl_settings, error_mode, "error_mode", NULL, 0,
                "overrides the processor's error_mode"),
     KEY_END,
@@ -281,9 +281,7 @@ static enum edit_verdict filter_run(const struct pass_step *step, struct request
 {
     struct filter *self = step->self;
     for (struct ottl_group *const *group = self->groups[at->signal]; *group; group++) {
-        enum edit_verdict verdict = EDIT_KEEP;
-        if (ottl_level(ottl_group_context(*group)) == level)
-            verdict = ottl_group_drops(*group, at, &self->errors);
+        enum edit_verdict verdict = ottl_group_drops(*group, level, at, &self->errors);
         if (verdict != EDIT_KEEP)
             return verdict;
     }
@@ -294,7 +292,7 @@ static unsigned levels_of(const struct filter *self, enum signal signal)
 {
     unsigned levels = 0;
     for (struct ottl_group *const *group = self->groups[signal]; *group; group++)
-        levels |= EDIT_BIT(ottl_level(ottl_group_context(*group)));
+        levels |= ottl_group_drop_levels(*group);
     return levels;
 }
 

@@ -26,6 +26,35 @@ START_TEST(what_a_condition_holds_for_goes)
 }
 END_TEST
 
+START_TEST(each_condition_has_its_own_context)
+{
+    makes("{trace_conditions: ['span.name == \"one\"', 'spanevent.name == \"none\"']}", "two",
+          "one");
+    makes("{trace_conditions: ['span.name == \"two\"', 'spanevent.name == \"none\"']}", "one",
+          "two");
+    makes("{trace_conditions: [{conditions: ['spanevent.name == \"none\"', 'span.name == "
+          "\"one\"']}]}",
+          "\"e\"", "one");
+    makes("{trace_conditions: ['resource.schema_url == \"\" and not IsRootSpan()']}", "one",
+          "none");
+}
+END_TEST
+
+START_TEST(a_function_of_an_outer_context_stands_beside_an_inner_condition)
+{
+    const char *made = rig_run(
+        "filter",
+        "{metric_conditions: ['metric.name == \"a\" and HasAttrKeyOnDatapoint(\"k\")', "
+        "'datapoint.attributes[\"k\"] == \"2\"']}",
+        SIGNAL_METRICS,
+        "{\"resourceMetrics\":[{\"scopeMetrics\":[{\"metrics\":[{\"name\":\"a\",\"gauge\":{"
+        "\"dataPoints\":[{\"asInt\":\"1\",\"attributes\":[{\"key\":\"k\"}]}]}},{\"name\":\"b\","
+        "\"gauge\":{\"dataPoints\":[{\"asInt\":\"3\"}]}}]}]}]}");
+    ck_assert_ptr_nonnull(strstr(made, "\"name\":\"b\""));
+    ck_assert_ptr_null(strstr(made, "\"name\":\"a\""));
+}
+END_TEST
+
 START_TEST(a_request_that_loses_all_is_taken_and_goes_nowhere)
 {
     ck_assert_str_eq(rig_run("filter", "{traces: {span: ['true']}}", SIGNAL_TRACES, TWO), "");
@@ -57,6 +86,7 @@ START_TEST(an_error_does_not_hold_or_is_refused)
 }
 END_TEST
 
-SUITE_MAIN("filter", what_a_condition_holds_for_goes,
+SUITE_MAIN("filter", what_a_condition_holds_for_goes, each_condition_has_its_own_context,
+           a_function_of_an_outer_context_stands_beside_an_inner_condition,
            a_request_that_loses_all_is_taken_and_goes_nowhere, a_metric_without_points_goes,
            an_error_does_not_hold_or_is_refused)
