@@ -321,10 +321,12 @@ static void put_constant(const struct action *action, struct attributes *attribu
     struct attribute *item = attributes_find(attributes, action->key);
     if (item ? action->kind == INSERT : action->kind == UPDATE)
         return;
-    if (item)
+    if (item) {
         attributes_change_any(attributes, item, action->any);
-    else
+        attributes_keep_one(attributes, item);
+    } else {
         item = attributes_add(attributes, action->key, action->any);
+    }
     if (item && attributes->list <= LIST_MAX)
         item->made = action->made[attributes->list];
 }
@@ -340,9 +342,7 @@ static void run_put(const struct action *action, const struct request_context *c
     if (!source_of(action, context, attributes, &value))
         return;
     struct attribute *there = attributes_find(attributes, action->key);
-    if (there && action->kind != INSERT)
-        attributes_change(attributes, there, &value);
-    else if (!there && action->kind != UPDATE)
+    if (there ? action->kind != INSERT : action->kind != UPDATE)
         attributes_set(attributes, action->key, &value);
 }
 
@@ -388,8 +388,10 @@ static void hash_one(struct attributes *attributes, struct attribute *item)
 static void run_hash(const struct action *action, struct attributes *attributes)
 {
     struct attribute *item = attributes_find(attributes, action->key);
-    if (item)
+    if (item) {
         hash_one(attributes, item);
+        attributes_keep_one(attributes, item);
+    }
     for (size_t i = 0; action->pattern && i < attributes->count; i++) {
         item = &attributes->items[i];
         if (!item->gone && regex_test(action->pattern, item->key) == REGEX_YES)

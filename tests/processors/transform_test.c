@@ -49,6 +49,24 @@ START_TEST(a_converter_makes_what_replaces_a_match)
 }
 END_TEST
 
+START_TEST(no_second_entry_of_an_edited_key_stays)
+{
+    static const char twice[] =
+        "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{" IDS ",\"attributes\":[" KV(
+            "key", "secret1") "," KV("b", "x") "," KV("key", "secret2") "]}]}]}]}";
+    static const char *const statements[] = {
+        "{trace_statements: ['delete_key(span.attributes, \"key\")']}",
+        "{trace_statements: ['set(span.attributes[\"key\"], \"***\")']}",
+        "{trace_statements: ['replace_pattern(span.attributes[\"key\"], \"secret.\", \"***\")']}",
+        "{trace_statements: ['set(span.attributes[\"key\"], ParseJSON(\"{}\"))']}",
+    };
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+        const char *made = rig_run("transform", statements[i], SIGNAL_TRACES, twice);
+        ck_assert_msg(strstr(made, KV("b", "x")) && !strstr(made, "secret"), "%s", made);
+    }
+}
+END_TEST
+
 START_TEST(a_span_s_statement_may_set_its_resource)
 {
     makes("['set(resource.attributes[\"last\"], span.name)']",
@@ -185,9 +203,10 @@ START_TEST(faults_name_line_and_column)
 }
 END_TEST
 
-SUITE_MAIN("transform", statements_change_what_they_name, a_converter_makes_what_replaces_a_match,
-           keys_stay_where_the_match_of_one_takes_too_long, xml_is_read_within_its_levels,
-           random_buckets_have_all_counts, a_span_s_statement_may_set_its_resource,
-           schema_urls_are_set, lists_of_messages_stay, what_is_not_known_of_the_client_is_nil,
-           editors_take_an_empty_map, groups_run_in_order, errors_are_passed_over_or_refused,
-           a_pattern_that_takes_too_long_is_an_error, faults_name_line_and_column)
+SUITE_MAIN("transform", no_second_entry_of_an_edited_key_stays, statements_change_what_they_name,
+           a_converter_makes_what_replaces_a_match, keys_stay_where_the_match_of_one_takes_too_long,
+           xml_is_read_within_its_levels, random_buckets_have_all_counts,
+           a_span_s_statement_may_set_its_resource, schema_urls_are_set, lists_of_messages_stay,
+           what_is_not_known_of_the_client_is_nil, editors_take_an_empty_map, groups_run_in_order,
+           errors_are_passed_over_or_refused, a_pattern_that_takes_too_long_is_an_error,
+           faults_name_line_and_column)

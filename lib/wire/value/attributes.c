@@ -140,9 +140,11 @@ static inline bool same_key(struct view a, struct view b)
 
 enum { INDEX_FROM = 128, SEARCHES_BEFORE = 8, INDEX_BITS = 10 };
 
-/* Open addressing; places of items, in their order where several have one key. */
+/* Open addressing; of several items with one key it has the first, which keeps a list of such items
+ * alone from being slow. */
 struct attribute_index {
     unsigned bits;
+    bool repeats;      /* there are items that it has not */
     size_t count;      /* items in it: the first so many of the list */
     uint32_t places[]; /* item + 1; 0: free */
 };
@@ -172,10 +174,18 @@ static bool index_items(struct attribute_index *index, const struct attributes *
     if (2 * attributes->count > size)
         return false;
     for (; index->count < attributes->count; index->count++) {
-        size_t slot = slot_of(index, attributes->items[index->count].key);
-        while (index->places[slot])
-            slot = (slot + 1) & (size - 1);
-        index->places[slot] = (uint32_t)index->count + 1;
+        struct view key = attributes->items[index->count].key;
+        size_t slot = slot_of(index, key);
+        const struct attribute *there = NULL;
+        for (; index->places[slot]; slot = (slot + 1) & (size - 1)) {
+            there = &attributes->items[index->places[slot] - 1];
+            if (view_eq(there->key, key))
+                break;
+        }
+        if (index->places[slot] && !there->gone)
+            index->repeats = true;
+        else
+            index->places[slot] = (uint32_t)index->count + 1;
     }
     return true;
 }
@@ -200,14 +210,31 @@ static bool update_index(struct attributes *attributes)
     return index_items(attributes->index, attributes);
 }
 
+/* The first one from a place on. */
+static struct attribute *find_from(const struct attributes *attributes, size_t from,
+                                   struct view key)
+{
+    const uint8_t *marks = attributes->marks, *at;
+    for (; from < attributes->count; from = (size_t)(at - marks) + 1) {
+        at = memchr(marks + from, mark_of(key), attributes->count - from);
+        if (!at)
+            break;
+        struct attribute *item = &attributes->items[at - marks];
+        if (!item->gone && view_eq(item->key, key))
+            return item;
+    }
+    return NULL;
+}
+
 static struct attribute *find_indexed(const struct attributes *attributes, struct view key)
 {
     const struct attribute_index *index = attributes->index;
     size_t slot = slot_of(index, key), last = ((size_t)1 << index->bits) - 1;
     for (; index->places[slot]; slot = (slot + 1) & last) {
         struct attribute *item = &attributes->items[index->places[slot] - 1];
-        if (!item->gone && view_eq(item->key, key))
-            return item;
+        if (view_eq(item->key, key))
+            return item->gone && index->repeats ? find_from(attributes, 0, key)
+                                                : (item->gone ? NULL : item);
     }
     return NULL;
 }
@@ -283,13 +310,27 @@ struct attribute *attributes_add(struct attributes *attributes, struct view key,
     return item;
 }
 
+void attributes_keep_one(struct attributes *attributes, const struct attribute *kept)
+{
+    size_t from = (size_t)(kept - attributes->items) + 1;
+    struct attribute *other;
+    if (attributes->index && !attributes->index->repeats)
+        return;
+    while ((other = find_from(attributes, from, kept->key))) {
+        attributes_remove(attributes, other);
+        from = (size_t)(other - attributes->items) + 1;
+    }
+}
+
 void attributes_set_any(struct attributes *attributes, struct view key, struct view any)
 {
     struct attribute *item = attributes_find(attributes, key);
-    if (item)
+    if (item) {
         attributes_change_any(attributes, item, any);
-    else
+        attributes_keep_one(attributes, item);
+    } else {
         attributes_add(attributes, key, any);
+    }
 }
 
 void attributes_set(struct attributes *attributes, struct view key, const struct value *value)
@@ -313,8 +354,10 @@ void attributes_name(struct attributes *attributes, struct attribute *attribute,
 bool attributes_delete(struct attributes *attributes, struct view key)
 {
     struct attribute *item = attributes_find(attributes, key);
-    if (item)
+    if (item) {
         attributes_remove(attributes, item);
+        attributes_keep_one(attributes, item);
+    }
     return item;
 }
 

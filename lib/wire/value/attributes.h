@@ -45,8 +45,8 @@ bool attributes_take(struct attributes *attributes, const struct attribute *item
 struct attribute *attributes_find(struct attributes *attributes, struct view key);
 bool attributes_get(struct attributes *attributes, struct view key, struct value *value);
 
-/* Sets, adding where it is absent. The bytes of key and value are borrowed until the list is
- * written. */
+/* Sets, adding where it is absent; what else has the key goes. The bytes of key and value are
+ * borrowed until the list is written. */
 void attributes_set(struct attributes *attributes, struct view key, const struct value *value);
 void attributes_change(struct attributes *attributes, struct attribute *attribute,
                        const struct value *value);
@@ -57,11 +57,15 @@ struct attribute *attributes_add(struct attributes *attributes, struct view key,
 void attributes_set_any(struct attributes *attributes, struct view key, struct view any);
 void attributes_change_any(struct attributes *attributes, struct attribute *attribute,
                            struct view any);
-bool attributes_delete(struct attributes *attributes, struct view key);
+bool attributes_delete(struct attributes *attributes, struct view key); /* all with the key */
 void attributes_remove(struct attributes *attributes, struct attribute *attribute);
 
 /* What its key, a reference, stands for; its bytes stay as they came. */
 void attributes_name(struct attributes *attributes, struct attribute *attribute, struct view key);
+
+/* Removes what else has the key of one that attributes_find has found, so that no second value of
+ * it stays behind. */
+void attributes_keep_one(struct attributes *attributes, const struct attribute *kept);
 
 /* How many there are. */
 size_t attributes_count(const struct attributes *attributes);

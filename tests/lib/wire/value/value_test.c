@@ -137,6 +137,49 @@ START_TEST(of_equal_keys_the_first_is_found)
 END_TEST
 
 /* Keys of one size that differ in one byte, which is not what attributes_find looks at first. */
+static size_t having(const struct attributes *list, const char *key)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += !list->items[i].gone && view_eq(list->items[i].key, view_of(key));
+    return count;
+}
+
+START_TEST(no_second_value_of_a_key_stays)
+{
+    struct value one = value_string(VIEW("1"));
+    for (int many = 3; many <= 3000; many *= 10) {
+        struct attributes list;
+        struct view any;
+        arena_init(&arena, 1 << 24);
+        attributes_read(&list, VIEW(""), 9, &arena);
+        any = value_any(&one, &arena);
+        for (int i = 0; i < many; i++)
+            attributes_add(&list, i % 3 ? VIEW("set") : VIEW("deleted"), any);
+        attributes_add(&list, VIEW("other"), any);
+        for (int i = 0; i < 20; i++)
+            ck_assert_ptr_nonnull(attributes_find(&list, VIEW("other")));
+        attributes_set(&list, VIEW("set"), &one);
+        ck_assert_uint_eq(having(&list, "set"), 1);
+        ck_assert(attributes_delete(&list, VIEW("deleted")));
+        ck_assert_uint_eq(having(&list, "deleted"), 0);
+        ck_assert(!attributes_delete(&list, VIEW("deleted")));
+        attributes_set(&list, VIEW("deleted"), &one);
+        ck_assert_uint_eq(having(&list, "deleted"), 1);
+        ck_assert_ptr_nonnull(attributes_find(&list, VIEW("deleted")));
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+START_TEST(the_last_of_several_json_keys_counts)
+{
+    json_of("{\"a\":1,\"b\":2,\"a\":3}", "{\"a\":3,\"b\":2}");
+    json_of("{\"a\":1,\"\\u0061\":3}", "{\"a\":3}");
+    json_of("[{\"a\":{\"x\":1,\"x\":{}},\"a\":{\"y\":1,\"y\":2}}]", "[{\"a\":{\"y\":2}}]");
+}
+END_TEST
+
 START_TEST(keys_are_told_apart_by_every_byte)
 {
     enum { LONGEST = 40 };
@@ -201,6 +244,7 @@ END_TEST
 
 SUITE_MAIN("value", json_is_read_and_written, what_is_no_json_is_refused,
            numbers_are_the_shortest_text, a_list_is_edited_in_place, a_long_list_is_found_by_key,
-           of_equal_keys_the_first_is_found, keys_are_told_apart_by_every_byte,
+           of_equal_keys_the_first_is_found, no_second_value_of_a_key_stays,
+           the_last_of_several_json_keys_counts, keys_are_told_apart_by_every_byte,
            what_a_list_held_before_is_not_found, maps_are_equal_whatever_their_order,
            memory_that_runs_out_is_said)
