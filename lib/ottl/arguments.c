@@ -221,9 +221,14 @@ struct view ottl_text_of(struct ottl_run *run, const struct ottl_value *value)
     case TYPE_MAP:
         break;
     }
+    bool not_json = false;
     ottl_to_value(value, &plain);
-    struct view made = value_text(&plain, ottl_arena(run));
-    if (!made.data)
+    struct view made = value->type != TYPE_STRING
+                           ? value_ottl_text(&plain, ottl_arena(run), &not_json)
+                           : value_text(&plain, ottl_arena(run));
+    if (not_json)
+        ottl_fail(run, "NaN and infinity have no text");
+    else if (!made.data)
         ottl_fail(run, "out of memory");
     return made;
 }

@@ -227,8 +227,7 @@ static bool any_point_has(struct ottl_run *run, struct view key, const struct ot
                 return true;
             if (!attributes_get(&attributes, key, &value))
                 continue;
-            struct ottl_value has = ottl_of_value(&value);
-            struct view text = ottl_text_of(run, &has);
+            struct view text = value.kind == VALUE_STRING ? value.bytes : VIEW("");
             if (view_eq(text, wanted->bytes))
                 return true;
         }

@@ -107,7 +107,7 @@ def feed(side, settings, port, folder, signals, env=None, then=None):
 
 
 def read_lines(file):
-    lines = file.read_text().splitlines() if file.exists() else []
+    lines = file.read_text().split("\n") if file.exists() else []
     return [json.loads(line) for line in lines if line]
 
 

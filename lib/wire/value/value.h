@@ -54,9 +54,14 @@ struct view value_any(const struct value *value, struct arena *arena);
 /* Equal in type and content; maps whatever their order. */
 bool value_equal(const struct value *a, const struct value *b);
 
-/* The value as text, as the Collector shows it: texts as they are, maps and lists as JSON with
- * sorted keys, bytes as base64. Data NULL: no room. */
+/* The value as text, as the Collector's AsString: texts as they are, maps and lists as JSON with
+ * sorted keys, or as nothing with a NaN or an infinity in them, bytes as base64. Data NULL: no
+ * room. */
 struct view value_text(const struct value *value, struct arena *arena);
+
+/* The value as JSON, as OTTL's converters have it: < > & are escaped, and an exponent has two
+ * digits. not_json: a NaN or an infinity is in it, for which they fail. */
+struct view value_ottl_text(const struct value *value, struct arena *arena, bool *not_json);
 
 /* The shortest text that reads back as the number, as JavaScript writes it. */
 size_t value_number_text(double number, char out[40]);

@@ -172,6 +172,28 @@ START_TEST(no_second_value_of_a_key_stays)
 }
 END_TEST
 
+START_TEST(ottl_has_json_of_its_own)
+{
+    static const uint8_t nan_list[] = {10, 9, 33, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f};
+    struct value value, list = {.kind = VALUE_LIST, .bytes = {nan_list, sizeof nan_list}};
+    bool not_json;
+    arena_init(&arena, 1 << 20);
+    ck_assert(value_from_json(VIEW("[\"<\\b\\u2028\x7f\", 1e-7]"), &arena, &value));
+    ck_assert(view_eq(value_text(&value, &arena), VIEW("[\"<\\b\\u2028\x7f\",1e-7]")));
+    ck_assert(view_eq(value_ottl_text(&value, &arena, &not_json),
+                      VIEW("[\"\\u003c\\u0008\\u2028\x7f\",1e-07]")));
+    ck_assert(!not_json);
+    ck_assert(view_eq(value_text(&list, &arena), VIEW("")));
+    value_ottl_text(&list, &arena, &not_json);
+    ck_assert(not_json);
+    value = (struct value){.kind = VALUE_LIST,
+                           .bytes = VIEW("\x0a\x04\x0a\x02\xff"
+                                         "a")};
+    ck_assert(view_eq(value_text(&value, &arena), VIEW("[\"\\ufffda\"]")));
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(the_last_of_several_json_keys_counts)
 {
     json_of("{\"a\":1,\"b\":2,\"a\":3}", "{\"a\":3,\"b\":2}");
@@ -245,6 +267,6 @@ END_TEST
 SUITE_MAIN("value", json_is_read_and_written, what_is_no_json_is_refused,
            numbers_are_the_shortest_text, a_list_is_edited_in_place, a_long_list_is_found_by_key,
            of_equal_keys_the_first_is_found, no_second_value_of_a_key_stays,
-           the_last_of_several_json_keys_counts, keys_are_told_apart_by_every_byte,
-           what_a_list_held_before_is_not_found, maps_are_equal_whatever_their_order,
-           memory_that_runs_out_is_said)
+           the_last_of_several_json_keys_counts, ottl_has_json_of_its_own,
+           keys_are_told_apart_by_every_byte, what_a_list_held_before_is_not_found,
+           maps_are_equal_whatever_their_order, memory_that_runs_out_is_said)
