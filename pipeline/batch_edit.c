@@ -1,11 +1,19 @@
 #include "pipeline/batch_edit.h"
 
+/* What a pass over a request may take at most: no more than there is when all else is idle. */
+static size_t most_memory(const struct batch *batch)
+{
+    size_t empty = budget_empty(batch->payload->budget);
+    size_t most = ((size_t)32 << 20) + 24 * buffer_view(batch->payload).size;
+    return most < empty ? most : empty;
+}
+
 void batch_edit_begin(struct batch_edit *edit, struct batch *batch)
 {
     edit->batch = batch;
     edit->request = buffer_view(batch->payload);
     edit->items = batch->items;
-    arena_init(&edit->arena, ((size_t)32 << 20) + 24 * edit->request.size);
+    arena_init(&edit->arena, most_memory(batch));
     arena_charge(&edit->arena, batch->payload->budget, budget_use,
                  ARENA_SMALL + edit->request.size);
     splice_begin(&edit->splice, edit->request, &edit->arena);
@@ -16,6 +24,15 @@ uint8_t *batch_edit_alloc(struct batch_edit *edit, size_t size)
     uint8_t *room = arena_alloc(&edit->arena, size);
     edit->splice.failed = edit->splice.failed || !room;
     return room;
+}
+
+bool batch_edit_never_fits(const struct batch_edit *edit)
+{
+    const struct arena *arena = &edit->arena;
+    size_t result = edit->splice.failed ? 0 : splice_size(&edit->splice);
+    size_t all = edit->request.size + arena->taken + arena->lacked + result;
+    bool at_cap = arena->used > arena->cap - arena->cap / 4 && !arena->starved;
+    return (edit->splice.failed && at_cap) || all > budget_empty(edit->batch->payload->budget);
 }
 
 struct batch *batch_edit_make(const struct batch_edit *edit)

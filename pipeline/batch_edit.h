@@ -35,12 +35,16 @@ uint8_t *batch_edit_alloc(struct batch_edit *edit, size_t size);
 
 /* Ends the edit and returns the edited batch with one reference: a new batch with the old one's
  * metadata, receipts and series but without notes, or the old one if nothing changed. NULL: no
- * memory, or the edits need more than 4 MiB plus 24 bytes for each byte of the request. */
+ * memory, or the edits need more than 32 MiB plus 24 bytes for each byte of the request, or than
+ * the whole budget. */
 struct batch *batch_edit_end(struct batch_edit *edit);
 
 /* The two halves of batch_edit_end, for what looks at the splice in between. */
 struct batch *batch_edit_make(const struct batch_edit *edit);
 void batch_edit_release(struct batch_edit *edit);
+
+/* Whether an edit that batch_edit_make had no memory for would fail in an idle process too. */
+bool batch_edit_never_fits(const struct batch_edit *edit);
 
 /* Ends the edit and hands the result on; the verdict is outlet_push's. RETRY also where
  * batch_edit_end returns NULL. A batch that lost its last item is not handed on, and the verdict is

@@ -1,6 +1,7 @@
 #include "pipeline/batch_pass.h"
 
 #include "lib/base/clock.h"
+#include "lib/base/refusal.h"
 #include "lib/wire/otlp/otlp_span.h"
 #include "pipeline/client_info.h"
 
@@ -83,7 +84,12 @@ static enum pass_result run_ordered(struct batch *batch, struct request_edit *ed
     *result = batch_edit_make(&pass);
     if (*result && *result != batch && batch->notes && !edit->notes_spoilt)
         carry_notes(batch, &pass.splice, *result);
+    bool too_large = !*result && !aborted && batch_edit_never_fits(&pass);
     batch_edit_release(&pass);
+    if (too_large) {
+        refusal_set("the processors make more of the request than fits in memory", CAUSE_TOO_LARGE);
+        return PASS_ABORTED;
+    }
     if (!*result)
         return aborted ? PASS_ABORTED : PASS_NO_ROOM;
     if (edit->items_dropped && batch->signal == SIGNAL_PROFILES && *result != batch)

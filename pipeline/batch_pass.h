@@ -11,7 +11,7 @@
 enum pass_result {
     PASS_DONE,    /* *result is the batch as it is now, with one reference */
     PASS_EMPTY,   /* nothing is left of it */
-    PASS_ABORTED, /* a step aborted */
+    PASS_ABORTED, /* a step aborted, or the result could never fit: lib/base/refusal.h has why */
     PASS_NO_ROOM  /* no memory */
 };
 

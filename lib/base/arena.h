@@ -13,9 +13,10 @@ typedef bool arena_charge_fn(struct budget *budget, size_t n);
 
 struct arena {
     struct arena_block *blocks;
-    size_t used;  /* bytes handed out, rounding included */
-    size_t cap;   /* allocations beyond it fail */
-    bool starved; /* no memory for an allocation below the cap; stays set until the next init */
+    size_t used;   /* bytes handed out, rounding included */
+    size_t cap;    /* allocations beyond it fail */
+    bool starved;  /* no memory for an allocation below the cap; stays set until the next init */
+    size_t lacked; /* bytes of that allocation */
     struct budget *budget; /* NULL: nothing is charged */
     arena_charge_fn *charge;
     size_t taken, covered, charged; /* bytes of all blocks; of those, not charged; and charged */

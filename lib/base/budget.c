@@ -464,6 +464,11 @@ size_t budget_largest(const struct budget *budget)
     return budget->reserve ? excess(budget->limit, kept) / 2 : budget->limit;
 }
 
+size_t budget_empty(const struct budget *budget)
+{
+    return budget ? excess(budget->limit, budget->reserve) : SIZE_MAX;
+}
+
 size_t budget_cap(const struct budget *budget, size_t max)
 {
     size_t most = budget_largest(budget);

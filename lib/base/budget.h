@@ -126,6 +126,10 @@ size_t budget_share(const struct budget *budget);
  * SIZE_MAX. */
 size_t budget_largest(const struct budget *budget);
 
+/* What an idle process has for one request and the work on it, whatever is in use now. NULL:
+ * SIZE_MAX. */
+size_t budget_empty(const struct budget *budget);
+
 /* The smaller of max and budget_largest. */
 size_t budget_cap(const struct budget *budget, size_t max);
 

@@ -3,17 +3,17 @@
 #include <stdio.h>
 
 static _Thread_local char reason[REFUSAL_MAX];
-static _Thread_local bool reason_is_permanent;
+static _Thread_local enum cause reason_cause;
 
-void refusal_set(const char *text, bool permanent)
+void refusal_set(const char *text, enum cause cause)
 {
     snprintf(reason, sizeof reason, "%s", text);
-    reason_is_permanent = permanent;
+    reason_cause = cause;
 }
 
-bool refusal_take(char text[REFUSAL_MAX], bool *permanent)
+bool refusal_take(char text[REFUSAL_MAX], enum cause *cause)
 {
-    *permanent = reason_is_permanent;
+    *cause = reason_cause;
     snprintf(text, REFUSAL_MAX, "%s", reason);
     reason[0] = '\0';
     return *text;

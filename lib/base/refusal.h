@@ -5,14 +5,17 @@
 #ifndef LIB_BASE_REFUSAL_H
 #define LIB_BASE_REFUSAL_H
 
+#include "lib/base/verdict.h"
+
 #include <stdbool.h>
 
 enum { REFUSAL_MAX = 192 };
 
-/* permanent: the same batch can never pass, so the client is not to try again. */
-void refusal_set(const char *text, bool permanent);
+/* UNAVAILABLE: it may pass later. Any other cause: the same batch can never pass, so the client is
+ * not to try again. */
+void refusal_set(const char *text, enum cause cause);
 
 /* Copies the text that was set since the last call. False: none was. */
-bool refusal_take(char text[REFUSAL_MAX], bool *permanent);
+bool refusal_take(char text[REFUSAL_MAX], enum cause *cause);
 
 #endif

@@ -16,14 +16,9 @@ struct ottl_value ottl_fail(struct ottl_run *run, const char *format, ...)
     return ottl_nil();
 }
 
-enum { KEEP_SMALL = 4096 };
-
 struct view ottl_keep(struct ottl_run *run, struct view bytes)
 {
-    /* A large result leaves a quarter of the memory to what else is set in the request. */
-    const struct arena *arena = ottl_arena(run);
-    bool large = bytes.size > KEEP_SMALL && arena->used + bytes.size > arena->cap - arena->cap / 4;
-    uint8_t *copy = large ? NULL : arena_array_raw(ottl_arena(run), bytes.size + 1, 1);
+    uint8_t *copy = arena_array_raw(ottl_arena(run), bytes.size + 1, 1);
     if (copy && bytes.size)
         memcpy(copy, bytes.data, bytes.size);
     if (!copy)
@@ -461,6 +456,17 @@ static inline bool lacked_room(struct attributes *list)
     return true;
 }
 
+enum { ALWAYS_TAKES = 256 << 10 };
+
+/* What one statement may fill of the arena. What it sets is written into the record, into what is
+ * around that, and into the request, so statements that make much leave most of it to that. */
+static size_t cap_of(const struct arena *arena)
+{
+    size_t share = arena->cap / 8, small = arena->used + ALWAYS_TAKES;
+    size_t most = share > small ? share : small;
+    return most < arena->cap ? most : arena->cap;
+}
+
 /* Runs the editor. Where it lacked memory and changed nothing, that is an error of this statement
  * alone. */
 static void edit(const struct ottl *ottl, struct ottl_run *run)
@@ -468,7 +474,11 @@ static void edit(const struct ottl *ottl, struct ottl_run *run)
     const struct ottl_node *editor = ottl->editor;
     struct record *record = &run->at->records[ottl->edited];
     bool failed_before = record->failed;
+    struct arena *arena = ottl_arena(run);
+    size_t cap = arena->cap;
+    arena->cap = cap_of(arena);
     editor->function->fn(run, editor);
+    arena->cap = cap;
     bool failed = record->failed && !failed_before;
     record->failed = failed_before;
     if (lacked_room(&run->cache))

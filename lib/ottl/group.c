@@ -98,7 +98,9 @@ static void bind_all(struct teller *teller, struct ottl_group *group, const stru
                      const char *name, const struct key_list *list, bool named)
 {
     struct ottl_fault fault;
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; parsed && i < list->count; i++) {
+        if (!parsed[i].ottl || parsed[i].context == OTTL_NONE)
+            continue;
         if (!ottl_bind(parsed[i].ottl, parsed[i].context, named, &fault))
             tell_fault(teller, name, i, list->items[i], &fault);
         group->reaches_out = group->reaches_out || ottl_reaches_out(parsed[i].ottl);
@@ -151,12 +153,13 @@ static enum ottl_context only_context(const struct ottl_group *group)
     return context;
 }
 
-static void check_context(struct teller *teller, const struct ottl_group *group, const char *path,
+/* False: the context is no good, which was told. */
+static bool check_context(struct teller *teller, const struct ottl_group *group, const char *path,
                           enum ottl_context context, enum signal signal)
 {
     char text[200];
     if (ottl_context_fits(context, signal))
-        return;
+        return true;
     if (context == OTTL_NONE && only_context(group) != OTTL_NONE)
         snprintf(text, sizeof text,
                  "no path names a context, expected a group with context: %s and statements",
@@ -169,6 +172,7 @@ static void check_context(struct teller *teller, const struct ottl_group *group,
         snprintf(text, sizeof text, "context %s does not exist in pipelines of this signal",
                  ottl_context_name(context));
     tell(teller, path, text);
+    return false;
 }
 
 static void give_context(struct ottl_group *group, enum ottl_context context)
@@ -195,20 +199,24 @@ static void find_contexts(struct teller *teller, struct ottl_group *group,
         if (given == OTTL_NONE)
             tell(teller, path, text);
         else
-            check_context(teller, group, path, given, signal);
+            given = check_context(teller, group, path, given, signal) ? given : OTTL_NONE;
         give_context(group, given);
         return;
     }
     if (group->statement_count || !group->condition_count) {
         give_context(group, inferred(group, group->conditions, group->condition_count, signal));
-        check_context(teller, group, teller->path, group->context, signal);
+        if (!check_context(teller, group, teller->path, group->context, signal))
+            give_context(group, OTTL_NONE);
         return;
     }
     for (size_t i = 0; i < group->condition_count; i++) {
         struct member *condition = &group->conditions[i];
+        if (!condition->ottl)
+            continue;
         condition->context = inferred(group, condition, 1, signal);
         place_of(teller, conditions, i, path);
-        check_context(teller, group, path, condition->context, signal);
+        if (!check_context(teller, group, path, condition->context, signal))
+            condition->context = OTTL_NONE;
         if (condition->context > group->context)
             group->context = condition->context;
     }
@@ -254,9 +262,9 @@ static struct ottl_group *make(struct teller *teller, const struct ottl_settings
                                   &group->statement_count);
     group->conditions = parse_all(teller, OTTL_CONDITION, conditions, &settings->conditions,
                                   &group->condition_count);
-    if (!teller->any)
+    /* What was not parsed could have decided on the context of the others. */
+    if (!teller->any || *settings->context || !group->statement_count) {
         find_contexts(teller, group, settings, conditions, signal);
-    if (!teller->any) {
         bool named = !*settings->context;
         bind_all(teller, group, group->statements, statements, &settings->statements, named);
         bind_all(teller, group, group->conditions, conditions, &settings->conditions, named);
@@ -410,7 +418,7 @@ static bool goes_on(const struct ottl_group *group, const struct member *member,
         log_warn("%s (%llu failed evaluation%s so far)", why, (unsigned long long)count,
                  count == 1 ? "" : "s");
     if (group->mode == OTTL_PROPAGATE)
-        refusal_set(why, false);
+        refusal_set(why, CAUSE_UNAVAILABLE);
     return group->mode != OTTL_PROPAGATE;
 }
 

@@ -135,16 +135,15 @@ struct outcome intake_answer_of(const struct outcome *outcome)
 static struct outcome run_each(struct intake *intake, struct batch *batch, struct batch *taken_over)
 {
     char reason[REFUSAL_MAX];
-    bool permanent;
-    (void)refusal_take(reason, &permanent);
+    enum cause cause;
+    (void)refusal_take(reason, &cause);
     for (size_t i = 0; i < intake->head_count; i++) {
         enum verdict verdict =
             outlet_push(intake->heads[i], intake->heads[i]->taken_over ? taken_over : batch);
         if (verdict == VERDICT_RETRY)
             return outcome_no_memory();
-        if (verdict == VERDICT_REJECT && refusal_take(reason, &permanent))
-            return outcome_of(VERDICT_REJECT, permanent ? CAUSE_INVALID : CAUSE_UNAVAILABLE, "%s",
-                              reason);
+        if (verdict == VERDICT_REJECT && refusal_take(reason, &cause))
+            return outcome_of(VERDICT_REJECT, cause, "%s", reason);
         if (verdict == VERDICT_REJECT)
             return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "refused by a processor");
     }

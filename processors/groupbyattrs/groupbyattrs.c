@@ -213,7 +213,7 @@ static enum verdict refuse(const struct groupbyattrs *self)
              "%s: the request becomes more than %d times as large, since its resources are "
              "repeated",
              self->id, GROWTH);
-    refusal_set(text, true);
+    refusal_set(text, CAUSE_INVALID);
     return VERDICT_REJECT;
 }
 

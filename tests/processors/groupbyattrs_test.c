@@ -58,7 +58,7 @@ START_TEST(a_request_that_grows_too_much_is_refused_for_good)
 {
     enum { LARGE = 20000, RECORDS = 200 };
     char *json = malloc(LARGE + 200 * RECORDS), text[REFUSAL_MAX];
-    bool permanent;
+    enum cause cause;
     int size = sprintf(json,
                        "{\"resourceLogs\":[{\"resource\":{\"attributes\":[{\"key\":\"a\","
                        "\"value\":{\"stringValue\":\"%0*d\"}}]},\"scopeLogs\":[{"
@@ -71,7 +71,7 @@ START_TEST(a_request_that_grows_too_much_is_refused_for_good)
     sprintf(json + size, "]}]}]}");
     ck_assert_str_eq(rig_run("groupbyattrs", "{keys: [k]}", SIGNAL_LOGS, json), "");
     ck_assert_int_eq(rig_verdict(), VERDICT_REJECT);
-    ck_assert(refusal_take(text, &permanent) && permanent);
+    ck_assert(refusal_take(text, &cause) && cause == CAUSE_INVALID);
     has(text, "the request becomes more than 64 times as large");
     free(json);
 }

@@ -1,3 +1,4 @@
+#include "lib/base/refusal.h"
 #include "tests/support/processor_rig.h"
 #include "tests/support/suite.h"
 
@@ -64,6 +65,42 @@ START_TEST(no_second_entry_of_an_edited_key_stays)
         const char *made = rig_run("transform", statements[i], SIGNAL_TRACES, twice);
         ck_assert_msg(strstr(made, KV("b", "x")) && !strstr(made, "secret"), "%s", made);
     }
+}
+END_TEST
+
+START_TEST(a_statement_that_lacks_memory_changes_nothing_and_the_request_passes)
+{
+    enum { TIMES = 40 };
+    static const char doubles[] = "'set(span.attributes[\"a\"], {\"b\": span.attributes[\"a\"], "
+                                  "\"c\": span.attributes[\"a\"]})',";
+    static char yaml[TIMES * sizeof doubles + 100];
+    size_t size = (size_t)snprintf(yaml, sizeof yaml, "{error_mode: silent, trace_statements: [");
+    for (int i = 0; i < TIMES; i++)
+        size += (size_t)snprintf(yaml + size, sizeof yaml - size, "%s", doubles);
+    snprintf(yaml + size, sizeof yaml - size, "'set(span.attributes[\"z\"], \"last\")']}");
+    const char *made = rig_run("transform", yaml, SIGNAL_TRACES, TWO);
+    ck_assert_int_eq(rig_verdict(), VERDICT_OK);
+    ck_assert_ptr_nonnull(strstr(made, KV("z", "last")));
+}
+END_TEST
+
+START_TEST(a_result_that_never_fits_is_refused_for_good)
+{
+    enum { TIMES = 400, SIZE = 200000 };
+    static const char copies[] = "'set(span.attributes[\"%d\"], span.name)',";
+    static char yaml[TIMES * (sizeof copies + 4) + 100], json[SIZE + 1000];
+    size_t size = (size_t)snprintf(yaml, sizeof yaml, "{trace_statements: [");
+    for (int i = 0; i < TIMES; i++)
+        size += (size_t)snprintf(yaml + size, sizeof yaml - size, copies, i);
+    snprintf(yaml + size, sizeof yaml - size, "]}");
+    snprintf(json, sizeof json,
+             "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{" IDS ",\"name\":\"%0*d\"}]}]}]}",
+             SIZE, 1);
+    char text[REFUSAL_MAX];
+    enum cause cause;
+    ck_assert_str_eq(rig_run("transform", yaml, SIGNAL_TRACES, json), "");
+    ck_assert_int_eq(rig_verdict(), VERDICT_REJECT);
+    ck_assert(refusal_take(text, &cause) && cause == CAUSE_TOO_LARGE);
 }
 END_TEST
 
@@ -200,10 +237,17 @@ START_TEST(faults_name_line_and_column)
     const char *faults = rig_faults("transform", "{trace_statements: ['set(span.nme, 1)']}");
     ck_assert_ptr_nonnull(strstr(faults, "trace_statements[0]: column 5: path span.nme is unknown "
                                          "or not supported in context span"));
+    faults = rig_faults("transform", "{trace_statements: [{context: span, statements: ['set(', "
+                                     "'set(nme, 1)'], conditions: ['Nope()']}]}");
+    ck_assert_ptr_nonnull(strstr(faults, "statements[0]: column 5: unexpected end"));
+    ck_assert_ptr_nonnull(strstr(faults, "statements[1]: column 5: path nme is unknown"));
+    ck_assert_ptr_nonnull(strstr(faults, "conditions[0]: column 1: unknown function Nope"));
 }
 END_TEST
 
-SUITE_MAIN("transform", no_second_entry_of_an_edited_key_stays, statements_change_what_they_name,
+SUITE_MAIN("transform", no_second_entry_of_an_edited_key_stays,
+           a_statement_that_lacks_memory_changes_nothing_and_the_request_passes,
+           a_result_that_never_fits_is_refused_for_good, statements_change_what_they_name,
            a_converter_makes_what_replaces_a_match, keys_stay_where_the_match_of_one_takes_too_long,
            xml_is_read_within_its_levels, random_buckets_have_all_counts,
            a_span_s_statement_may_set_its_resource, schema_urls_are_set, lists_of_messages_stay,

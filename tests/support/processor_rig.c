@@ -34,7 +34,7 @@ struct batch *rig_batch(enum signal signal, const char *json)
     char reason[200] = "";
     struct proto_fault fault;
     uint32_t items;
-    bytes_init(&out, 1 << 20, NULL);
+    bytes_init(&out, (size_t)64 << 20, NULL);
     bool read = otlp_json_read(signal, view_of(json), &out, reason, sizeof reason);
     ck_assert_msg(read, "%s", reason);
     ck_assert(otlp_check(signal, bytes_view(&out), &items, &fault));
@@ -70,7 +70,7 @@ static const char *text_of(const struct batch *batch)
     struct proto_fault fault;
     uint32_t items;
     struct buffer *flat = buffer_flat(batch->payload);
-    bytes_init(&out, 1 << 20, NULL);
+    bytes_init(&out, (size_t)64 << 20, NULL);
     ck_assert_ptr_nonnull(flat);
     ck_assert(otlp_check(batch->signal, buffer_view(flat), &items, &fault));
     ck_assert_uint_eq(items, batch->items);
