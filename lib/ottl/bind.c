@@ -297,8 +297,26 @@ static bool bind_call(const struct binder *binder, struct ottl_node *call)
     return !wrong || ottl_say(ottl, call->at, binder->fault, "%s: %s", call->function->name, wrong);
 }
 
+/* A literal text or bool that is no operand of the Collector's either. */
+static const struct ottl_node *no_operand(const struct ottl_node *node)
+{
+    for (size_t i = 0; node->kind == NODE_MATH && i < node->count; i++) {
+        const struct ottl_node *item = node->items[i];
+        if (item->kind == NODE_LITERAL &&
+            (item->value.type == TYPE_STRING || item->value.type == TYPE_BOOL ||
+             item->value.type == TYPE_BYTES))
+            return item;
+    }
+    return NULL;
+}
+
 static bool bind_node(const struct binder *binder, struct ottl_node *node)
 {
+    const struct ottl_node *wrong = no_operand(node);
+    if (wrong)
+        return ottl_say(binder->ottl, wrong->at, binder->fault,
+                        "found %s, expected a number, a time or a duration",
+                        ottl_type_name(wrong->value.type));
     if (node->kind == NODE_ENUM)
         return bind_enum(binder, node);
     if (!bind_all(binder, node->keys, node->key_count))

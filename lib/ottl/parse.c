@@ -283,6 +283,13 @@ static struct ottl_node *unary(struct parser *parser)
     if (!minus && !parser_is_mark(parser, '+'))
         return primary(parser);
     parser_next(parser);
+    if (minus && parser->token.kind == TOKEN_INT &&
+        view_eq(parser->token.text, VIEW("9223372036854775808"))) {
+        struct ottl_node *least = parser_new_node(parser, NODE_LITERAL, at);
+        least->value = ottl_int(INT64_MIN);
+        parser_next(parser);
+        return least;
+    }
     struct ottl_node *node = primary(parser);
     need_value(parser, node);
     if (!minus || parser->failed)

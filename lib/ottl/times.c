@@ -239,6 +239,12 @@ void ottl_duration_text(int64_t ns, char text[64])
         snprintf(text, 64, "%s%llu%s%s", sign, (unsigned long long)(size / scale), fraction, unit);
 }
 
+static const char *check_duration(const struct ottl_node *call)
+{
+    bool other = call->items[0]->kind == NODE_LITERAL && !ottl_is_text(call->items[0]);
+    return other ? "expected a string such as \"1h30m\"" : NULL;
+}
+
 const struct ottl_function ottl_time_functions[] = {
     {"Now", "", now, FN_NO_PATTERN, false, 0, NULL},
     {"Unix", "seconds,nanoseconds?", unix_time, FN_NO_PATTERN, false, 0, NULL},
@@ -255,7 +261,7 @@ const struct ottl_function ottl_time_functions[] = {
     {"Second", "time", second, FN_NO_PATTERN, false, 0, NULL},
     {"TruncateTime", "time,duration", truncate_time, FN_NO_PATTERN, false, 0, NULL},
     {"Weekday", "time", weekday, FN_NO_PATTERN, false, 0, NULL},
-    {"Duration", "duration", duration, FN_NO_PATTERN, false, 0, NULL},
+    {"Duration", "duration", duration, FN_NO_PATTERN, false, 0, check_duration},
     {"Hours", "duration", hours, FN_NO_PATTERN, false, 0, NULL},
     {"Minutes", "duration", minutes, FN_NO_PATTERN, false, 0, NULL},
     {"Seconds", "duration", seconds, FN_NO_PATTERN, false, 0, NULL},

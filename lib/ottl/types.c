@@ -373,6 +373,16 @@ static struct ottl_value is_luhn(struct ottl_run *run, const struct ottl_node *c
     return run->failed ? ottl_nil() : ottl_bool(digits && sum % 10 == 0);
 }
 
+/* A literal text that cannot be converted. */
+static const char *check_text(const struct ottl_node *call)
+{
+    struct ottl_run run = {0};
+    if (!ottl_is_text(call->items[0]))
+        return NULL;
+    call->function->fn(&run, call);
+    return run.failed ? "this text cannot be converted" : NULL;
+}
+
 #define ON_METRICS (1u << OTTL_METRIC)
 #define ON_SPANS   (1u << OTTL_SPAN)
 
@@ -384,8 +394,8 @@ const struct ottl_function ottl_type_functions[] = {
     {"IsMap", "target", is_map, FN_NO_PATTERN, false, 0, NULL},
     {"IsList", "target", is_list, FN_NO_PATTERN, false, 0, NULL},
     {"Int", "target", to_int, FN_NO_PATTERN, false, 0, NULL},
-    {"Double", "target", to_double, FN_NO_PATTERN, false, 0, NULL},
-    {"Bool", "target", to_bool, FN_NO_PATTERN, false, 0, NULL},
+    {"Double", "target", to_double, FN_NO_PATTERN, false, 0, check_text},
+    {"Bool", "target", to_bool, FN_NO_PATTERN, false, 0, check_text},
     {"String", "target", to_string, FN_NO_PATTERN, false, 0, NULL},
     {"IsEmpty", "target", is_empty, FN_NO_PATTERN, false, 0, NULL},
     {"Coalesce", "values", coalesce, FN_NO_PATTERN, false, 0, check_coalesce},

@@ -93,6 +93,13 @@ START_TEST(faults_have_their_place)
     refused(OTTL_CONDITION, OTTL_LOG, "span.name == \"a\"", 1, 1, "is not available in");
     refused(OTTL_CONDITION, OTTL_SPAN, "Nope == 1", 1, 1, "expected (...)");
     refused(OTTL_CONDITION, OTTL_SPAN, "name ~ \"a\"", 1, 6, "found ~");
+    refused(OTTL_CONDITION, OTTL_SPAN, "1 == Double(\"x\")", 1, 6, "Double: this text cannot");
+    refused(OTTL_CONDITION, OTTL_SPAN, "true == Bool(\"yes\")", 1, 9, "Bool: this text cannot");
+    refused(OTTL_CONDITION, OTTL_SPAN, "Duration(5) == 1", 1, 1, "expected a string such as");
+    refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" + \"b\"", 1, 9, "expected a number");
+    struct ottl *least = ottl_parse(OTTL_CONDITION, VIEW("1 > -9223372036854775808"), &fault);
+    ck_assert_ptr_nonnull(least);
+    ottl_free(least);
 }
 END_TEST
 
