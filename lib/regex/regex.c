@@ -51,8 +51,7 @@ static struct late_library library = {PCRE2_FILE, functions, 0};
 struct regex {
     pcre2_code_8 *code;
     pcre2_match_context_8 *context, *brief; /* brief: with REGEX_STEPS_BRIEF */
-    _Atomic uint64_t limited; /* LIMITED_EACH for each time that REGEX_STEPS_MAX was reached, since
-                               * a monotonic time; 0: never */
+    _Atomic uint64_t limited; /* mono: LIMITED_EACH later with each match that was; 0: never */
     _Atomic(pcre2_match_data_8 *) spare; /* of a match that is over; NULL: none */
     uint32_t groups;                     /* with the whole match */
     int needed; /* a byte of every match, in either case if it is a letter; -1: none is known */
@@ -421,10 +420,8 @@ static bool is_limited(const struct regex *regex)
 
 static void note_limited(struct regex *regex)
 {
-    uint64_t now = clock_mono(&clock_system);
-    uint64_t limited = atomic_load_explicit(&regex->limited, memory_order_relaxed);
-    atomic_store_explicit(&regex->limited, (limited > now ? limited : now) + LIMITED_EACH,
-                          memory_order_relaxed);
+    uint64_t now = clock_mono(&clock_system), limited = atomic_load(&regex->limited);
+    atomic_store(&regex->limited, (limited > now ? limited : now) + LIMITED_EACH);
 }
 
 /* The first match that begins at byte `from` of a valid text or behind; match may be NULL. */
