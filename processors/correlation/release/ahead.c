@@ -45,7 +45,8 @@ static bool say_yes(void *ctx)
 
 /* A batch is durable, or elsewhere, if all of its receipts are: this one leaves it to the others.
  */
-static const struct receipt_store neutral = {keep_nothing, recall_nothing, say_yes, false};
+static const struct receipt_store neutral = {
+    .keep = keep_nothing, .recall = recall_nothing, .is_elsewhere = say_yes};
 
 static struct receipt *make(struct ahead **out)
 {
