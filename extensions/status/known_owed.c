@@ -112,10 +112,12 @@ void known_settle(struct known *known, uint64_t now)
     }
 }
 
-/* A span that was decided passes after that, and is known by then. */
+/* A span that was decided passes after that, and is known by then; but a child counts only if
+ * samples name it. */
 static bool known_waits(const struct known_span *span)
 {
-    return !span->tried && !span->dealt && !span->decided && known_owes(span);
+    bool may = !span->decided || span->trace;
+    return may && !span->tried && !span->dealt && known_owes(span);
 }
 
 bool known_may_have_passed(struct known *known, uint64_t now, bool looks)

@@ -1043,6 +1043,15 @@ START_TEST(late_samples_look_for_their_span_for_as_long_as_a_service_runs)
     sampled(&rig, 5, 50, now + 79 * NS_PER_S);
     decide(&rig, 5, true, now + 79 * NS_PER_S); /* it passes now */
     ck_assert(!known_may_have_passed(&rig.known, now + 200 * NS_PER_S, true));
+    /* A child that was decided and passed before its samples came. */
+    decide(&rig, 6, false, now);
+    const struct known_seen seen = {
+        .id = 6, .trace = 9, .service = VIEW("shop"), .name = VIEW("GET /"), .child = true};
+    known_seen(&rig.known, &seen, now);
+    sampled(&rig, 6, 60, now + 201 * NS_PER_S);
+    ck_assert(known_may_have_passed(&rig.known, now + 202 * NS_PER_S, false));
+    passed_before(&rig, 6, true, now, now + 202 * NS_PER_S);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 80);
     rig_release(&rig);
 }
 END_TEST
