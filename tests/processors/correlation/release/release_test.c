@@ -186,7 +186,7 @@ static void settle(void *ctx, const struct outcome *worst)
 
 START_TEST(a_stop_leaves_what_found_no_room_to_the_journal)
 {
-    static const struct receipt_store store = {keep, recall, NULL, false};
+    static const struct receipt_store store = {.keep = keep, .recall = recall};
     struct rig rig;
     struct outcome settled = {0};
     rig_open(&rig, "{hold_max_mib: 1}");
