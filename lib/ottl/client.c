@@ -53,20 +53,27 @@ static struct ottl_value values_of(struct ottl_run *run, struct view name)
     return ok ? list : ottl_fail(run, "out of memory");
 }
 
+static struct view lower_name(struct ottl_run *run, struct view header)
+{
+    struct view name = ottl_keep(run, header);
+    for (uint8_t *c = (uint8_t *)name.data; c < name.data + name.size; c++)
+        *c = (uint8_t)tolower(*c);
+    return name;
+}
+
 /* All headers; names in lower case, as in the Collector. */
 static struct ottl_value all_headers(struct ottl_run *run)
 {
     struct attributes list;
     struct header header;
     struct value value;
+    size_t at = 0;
     attributes_read(&list, VIEW(""), 1, ottl_arena(run));
-    for (size_t at = 0; run->at->client && next_header(run->at->client->headers, &at, &header);) {
-        struct view name = ottl_keep(run, header.name);
+    while (run->at->client && next_header(run->at->client->headers, &at, &header)) {
+        struct view name = lower_name(run, header.name);
         struct ottl_value values = values_of(run, header.name);
         if (run->failed || !ottl_to_value(&values, &value))
             return ottl_nil();
-        for (uint8_t *c = (uint8_t *)name.data; c < name.data + name.size; c++)
-            *c = (uint8_t)tolower(*c);
         attributes_set(&list, name, &value);
     }
     value = attributes_map(&list);

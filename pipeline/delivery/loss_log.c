@@ -288,7 +288,8 @@ static uint64_t look_for_silence(struct loss_log *log, uint64_t now)
         log_of(&source, LOG_WARN, "waiting, no answer for %.0f s",
                (double)(now - log->heard_ns) / (double)NS_PER_S);
         log->retry = (struct loss_retry){.told_ns = now};
-        log->waits = log->unwell = true;
+        log->waits = true;
+        log->unwell = true;
     }
     return now + SILENCE_NS;
 }

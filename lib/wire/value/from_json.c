@@ -78,10 +78,9 @@ static bool keep_last(struct reading *reading, size_t opened)
     attributes_read(&kept, VIEW(""), VALUES, &scratch);
     for (size_t i = 0; i < read.count; i++)
         attributes_set_any(&kept, read.items[i].key, read.items[i].any);
-    struct value map = {0};
     bool ok = !read.failed && !kept.failed;
     if (ok && kept.count < read.count) {
-        map = attributes_map(&kept);
+        struct value map = attributes_map(&kept);
         ok = map.bytes.data;
         out->size = opened;
         if (ok)
