@@ -474,13 +474,13 @@ def drawn(folder, upload, profiles=WITH_PROFILES):
 
 
 def send_order(post, profiled=True):
-    """A linked span, and its samples before it."""
+    """A linked span, and before it its samples, in a window that covers it."""
     span = "00f067aa0ba902b7"
     pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
     for count, stack in ((3, ("\x1b[31mleaf\n", "main")), (1, ("main",))):
         pprof.sample([count, count * 10_000_000], stack, span_id=span)
     body = uploads.push_request({"__name__": "process_cpu", "service_name": "shop"},
-                                gzip.compress(pprof.encode(1, 1)))
+                                gzip.compress(pprof.encode(1, 60_000_000)))
     if profiled:
         post(uploads.PUSH, body, content_type="application/proto")
     post("/v1/traces", uploads.trace_request("shop", [("4bf92f3577b34da6a3ce929d0e0e4736", span,
