@@ -4,6 +4,14 @@
 
 #include <check.h>
 
+/* For a condition that is checked a great many times: ck_assert_msg tells the parent process of
+ * each assertion, which costs more than what is tested. */
+#define CHECK_OFTEN(condition, ...)                                                                \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            ck_abort_msg(__VA_ARGS__);                                                             \
+    } while (0)
+
 /* A case for tests with a fixture, or in a loop. Each test may take two minutes. */
 TCase *suite_case(const char *name);
 

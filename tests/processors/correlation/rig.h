@@ -134,7 +134,7 @@ static inline void rig_advance(struct rig *rig, uint64_t ns)
         uint64_t next = processor_correlation.tick(rig->self, mono);
         if (mono >= target)
             return;
-        ck_assert_uint_gt(next, mono);
+        CHECK_OFTEN(next > mono, "the next tick is not later");
         fake_clock_advance(&rig->clock, (next < target ? next : target) - mono);
     }
 }
@@ -425,8 +425,9 @@ static inline void rig_collect(struct rig *rig)
         struct view request = buffer_view(rig->traces.batches[i]->payload);
         struct proto_fault fault;
         uint32_t items;
-        ck_assert(otlp_check(SIGNAL_TRACES, request, &items, &fault));
-        ck_assert_uint_eq(items, rig->traces.batches[i]->items);
+        CHECK_OFTEN(otlp_check(SIGNAL_TRACES, request, &items, &fault) &&
+                        items == rig->traces.batches[i]->items,
+                    "what left is not a request of %u spans", rig->traces.batches[i]->items);
         struct otlp_walk walk;
         otlp_walk_begin(&walk, SIGNAL_TRACES, request);
         enum otlp_step step = otlp_walk_next(&walk);
@@ -445,7 +446,7 @@ static inline const struct rig_out *rig_left(struct rig *rig, uint64_t id)
     const struct rig_out *found = NULL;
     for (size_t i = 0; i < rig->count; i++)
         if (rig->out[i].id == id) {
-            ck_assert_ptr_null(found);
+            CHECK_OFTEN(!found, "a span left twice");
             found = &rig->out[i];
         }
     return found;

@@ -59,8 +59,7 @@ static void count_outs(struct replay *replay, unsigned *left)
         const struct sim_span *span = &world->spans[number_of(out)];
         left[number_of(out)]++;
         if (span->uploaded || !span->late)
-            ck_assert_msg((out->link == span->span.id) == span->uploaded, "span %zu",
-                          number_of(out));
+            CHECK_OFTEN((out->link == span->span.id) == span->uploaded, "span %zu", number_of(out));
     }
 }
 
@@ -117,8 +116,7 @@ static size_t move_lane(unsigned seed, const char *settings)
     rig_close(&after);
     size_t twice = 0;
     for (size_t i = 0; i < replay.world.span_count; i++) {
-        ck_assert_uint_ge(left[i], 1);
-        ck_assert_uint_le(left[i], 2);
+        CHECK_OFTEN(left[i] == 1 || left[i] == 2, "span %zu left %u times", i, left[i]);
         twice += left[i] - 1;
     }
     free(left);

@@ -119,8 +119,9 @@ static inline void reader_step(struct reader *reader, enum signal wanted, uint64
     if (reader_push(reader, first))
         return;
     reader->refused++;
-    ck_assert(traces && profiles);
-    ck_assert(reader_push(reader, first == SIGNAL_TRACES ? SIGNAL_PROFILES : SIGNAL_TRACES));
+    CHECK_OFTEN(traces && profiles, "the only signal with records is refused");
+    CHECK_OFTEN(reader_push(reader, first == SIGNAL_TRACES ? SIGNAL_PROFILES : SIGNAL_TRACES),
+                "both signals are refused");
 }
 
 static inline bool reader_more(const struct reader *reader, uint64_t until)
