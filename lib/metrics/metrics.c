@@ -161,6 +161,32 @@ void metrics_add_fields(struct metrics *metrics, const struct metric *table, con
     }
 }
 
+static void carry(const _Atomic uint64_t *from, _Atomic uint64_t *to)
+{
+    atomic_fetch_add(to, atomic_load(from));
+}
+
+static void carry_histogram(const struct histogram *from, struct histogram *to)
+{
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+        carry(&from->buckets[i], &to->buckets[i]);
+    carry(&from->sum, &to->sum);
+}
+
+void metrics_carry_fields(const struct metric *table, const void *from, void *to)
+{
+    for (; table && table->name; table++) {
+        const void *old = (const char *)from + table->offset;
+        void *fresh = (char *)to + table->offset;
+        if (table->offset == METRIC_NO_FIELD || table->kind == METRIC_GAUGE)
+            continue;
+        if (table->kind == METRIC_HISTOGRAM)
+            carry_histogram(old, fresh);
+        else
+            carry(old, fresh);
+    }
+}
+
 static int by_name(const void *a, const void *b)
 {
     const struct metrics_point *left = a, *right = b;

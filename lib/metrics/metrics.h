@@ -53,6 +53,10 @@ void metrics_add_histogram(struct metrics *metrics, const struct metric *row,
 /* Adds every row of the table that has a field; self is the component's struct. */
 void metrics_add_fields(struct metrics *metrics, const struct metric *table, const void *self);
 
+/* Adds each counter and histogram of `from` that has a field to that of `to`, an instance of the
+ * same component that takes its place. Nobody counts in `from` any more. */
+void metrics_carry_fields(const struct metric *table, const void *from, void *to);
+
 /* Returns the points sorted by name. NULL: none, or no memory. */
 const struct metrics_point *metrics_sorted(struct metrics *metrics, size_t *count);
 

@@ -305,6 +305,20 @@ static void hand_queues_on(const struct reload *reload)
     }
 }
 
+/* What a processor counted in fields of its own goes on under its id. */
+static void hand_counts_on(const struct reload *reload)
+{
+    const struct graph *old = &reload->runtime->graph;
+    for (size_t i = 0; i < old->instances.count; i++) {
+        const struct instance *from = old->instances.items[i], *to;
+        if (from->component->kind != COMPONENT_PROCESSOR || !from->used || in(reload->next, from))
+            continue;
+        to = graph_find(reload->next, COMPONENT_PROCESSOR, from->id);
+        if (to && to->used && to->component == from->component)
+            metrics_carry_fields(from->component->metrics, from->self, to->self);
+    }
+}
+
 static void take_sections_over(const struct reload *reload)
 {
     for (size_t i = 0; i < reload->next->instances.count; i++) {
@@ -345,6 +359,7 @@ static void put_in_force(struct reload *reload)
     runtime_close_processors(&runtime->graph, reload->next);
     each_alone(&runtime->graph, NULL, COMPONENT_EXPORTER, take_some);
     hand_queues_on(reload);
+    hand_counts_on(reload);
     graph_move_outlets(&runtime->graph, reload->next);
     for (struct retirement *at = runtime->retired.first; at; at = at->next)
         each_alone(&at->graph, NULL, COMPONENT_RECEIVER, graph_install);

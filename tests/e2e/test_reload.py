@@ -193,6 +193,63 @@ def test_held_spans_stay_where_the_processor_does_and_leave_with_it(tmp_path):
     assert running.spans() == {"held": 1, "also held": 1}
 
 
+COUNTING = """\
+receivers:
+  otlp:
+    protocols:
+      http:
+        endpoint: 127.0.0.1:{http}
+processors:
+  filter:
+    trace_conditions: ['span.name == "{drops}"']
+  groupbyattrs:
+    keys: [{key}]
+exporters:
+  file:
+    path: {folder}/out.jsonl
+service:
+  telemetry:
+    metrics:
+      readers:
+        - pull: {{exporter: {{prometheus: {{host: 127.0.0.1, port: {metrics}}}}}}}
+  pipelines:
+    traces:
+      receivers: [otlp]
+      processors: [filter, groupbyattrs]
+      exporters: [file]
+"""
+
+
+def test_a_processor_that_changes_goes_on_counting(tmp_path):
+    port, metrics = harness.free_port(), harness.free_port()
+    path = tmp_path / "config.yaml"
+
+    def write(**values):
+        path.write_text(COUNTING.format(http=port, metrics=metrics, folder=tmp_path, **values))
+
+    def counts():
+        page = requests.get(f"http://127.0.0.1:{metrics}/metrics", timeout=5).text
+        names = ("filter_spans_filtered", "groupbyattrs_num_non_grouped_spans")
+        return [float(line.split()[-1]) for name in names for line in page.splitlines()
+                if line.startswith(f"otelcol_processor_{name}")]
+
+    write(drops="a", key="x")
+    program = harness.Program("spanlink", tmp_path, [harness.SPANLINK, "--config", path])
+    program.wait_ports(port, metrics)
+    with requests.Session() as session:
+        for name in "aabbb":
+            assert post(session, port, name) == 200
+        assert counts() == [2, 3]
+        write(drops="b", key="y")
+        program.process.send_signal(signal.SIGHUP)
+        assert harness.wait_for(lambda: "reloaded: " in program.log.read_text(), 20)
+        assert counts() == [2, 3]
+        for name in "aabbb":
+            assert post(session, port, name) == 200
+    assert counts() == [5, 5]
+    assert program.stop() == 0
+
+
 def test_a_broken_file_leaves_the_old_configuration_running(tmp_path):
     running = Running(tmp_path)
     good = running.config.read_text()
