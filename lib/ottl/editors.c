@@ -147,7 +147,8 @@ static struct ottl_value merge_maps(struct ottl_run *run, const struct ottl_node
     struct ottl_value source = ottl_arg(run, call, 1);
     if (!run->failed && source.type != TYPE_MAP)
         return ottl_fail(run, "merge_maps takes a map, not %s", ottl_type_name(source.type));
-    if (run->failed || !target_open(&target, run, call))
+    struct value map = {.kind = VALUE_MAP, .bytes = source.bytes};
+    if (run->failed || !ottl_fits(run, &map) || !target_open(&target, run, call))
         return ottl_nil();
     attributes_read(&from, source.bytes, 1, ottl_arena(run));
     for (size_t i = 0; i < from.count; i++) {

@@ -93,6 +93,13 @@ bool ottl_to_value(const struct ottl_value *from, struct value *to)
     return false;
 }
 
+bool ottl_fits(struct ottl_run *run, const struct value *value)
+{
+    if (!value_is_shallow(value))
+        ottl_fail(run, "the value is nested more than %d levels deep", VALUE_MAX_DEPTH);
+    return !run->failed;
+}
+
 const char *ottl_type_name(enum ottl_type type)
 {
     static const char *const names[] = {

@@ -78,6 +78,9 @@ static inline struct arena *ottl_arena(struct ottl_run *run)
     return run->at->splice->arena;
 }
 
+/* Whether what is set is nested no deeper than it may be. False: the run has failed. */
+bool ottl_fits(struct ottl_run *run, const struct value *value);
+
 /* A copy in the request's arena; data NULL: the run has failed. */
 struct view ottl_keep(struct ottl_run *run, struct view bytes);
 struct view ottl_keep_text(struct ottl_run *run, const char *text);

@@ -133,7 +133,7 @@ static void set_attributes(const struct ottl_node *path, struct ottl_run *run,
                                                                   : record_attributes(record);
     struct value value, inner = {0};
     if (!path->key_count) {
-        if (is(run, path, to, TYPE_MAP))
+        if (is(run, path, to, TYPE_MAP) && ottl_to_value(to, &value) && ottl_fits(run, &value))
             set_all(list, to->bytes, run);
         return;
     }
@@ -149,7 +149,7 @@ static void set_attributes(const struct ottl_node *path, struct ottl_run *run,
         ottl_fail(run, "an attribute cannot be %s", ottl_type_name(to->type));
         return;
     }
-    if (set_in(&inner, path->keys + 1, path->key_count - 1, run, &value))
+    if (set_in(&inner, path->keys + 1, path->key_count - 1, run, &value) && ottl_fits(run, &inner))
         attributes_set(list, key.bytes, &inner);
     if (list->failed)
         ottl_fail(run, "out of memory");
@@ -173,7 +173,7 @@ static void set_body(const struct ottl_node *path, struct ottl_run *run,
         ottl_fail(run, "only a body that is a map or list can be indexed");
         return;
     }
-    if (!set_in(&body, path->keys, path->key_count, run, &value))
+    if (!set_in(&body, path->keys, path->key_count, run, &value) || !ottl_fits(run, &body))
         return;
     struct view any = value_any(&body, ottl_arena(run));
     if (any.data)
@@ -389,6 +389,10 @@ static void set_field(const struct ottl_node *path, struct ottl_run *run,
                                                   : TYPE_INT;
     if (!is(run, path, to, type))
         return;
+    if (path->context == OTTL_PROFILE && number == PROFILE_DURATION && to->integer < 0) {
+        ottl_fail(run, "%.*s must not be negative", VIEW_ARG(path->name));
+        return;
+    }
     if (access == ACCESS_STRING)
         record_set_bytes(record, number, to->bytes);
     else if (access == ACCESS_FIXED32)

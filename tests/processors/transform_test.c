@@ -104,6 +104,41 @@ START_TEST(a_result_that_never_fits_is_refused_for_good)
 }
 END_TEST
 
+static size_t count(const char *text, const char *word)
+{
+    size_t n = 0;
+    for (; (text = strstr(text, word)); text++)
+        n++;
+    return n;
+}
+
+START_TEST(values_are_nested_no_deeper_than_a_receiver_takes)
+{
+    enum { TIMES = 150 };
+    static const char *const statements[] = {
+        "'set(span.attributes[\"a\"], {\"b\": span.attributes[\"a\"]})',",
+        "'set(span.attributes[\"a\"][\"b\"], {\"c\": span.attributes[\"a\"]})',",
+        "'set(span.attributes[\"a\"], [span.attributes[\"a\"]])',",
+        "'merge_maps(span.attributes, {\"a\": {\"b\": span.attributes[\"a\"]}}, \"upsert\")',",
+        "'append(span.attributes[\"a\"], values = [span.attributes[\"a\"]])',",
+    };
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+        char yaml[20000], *made;
+        size_t size =
+            (size_t)snprintf(yaml, sizeof yaml, "{error_mode: silent, trace_statements: [");
+        for (int n = 0; n < (i == 4 ? 10 : TIMES); n++)
+            size += (size_t)snprintf(yaml + size, sizeof yaml - size, "%s", statements[i]);
+        snprintf(yaml + size, sizeof yaml - size, "'set(span.name, \"last\")']}");
+        made = strdup(rig_run("transform", yaml, SIGNAL_TRACES, TWO));
+        ck_assert_msg(strstr(made, "\"name\":\"last\""), "%s", made);
+        ck_assert_msg(i == 4 || count(made, "listValue") + count(made, "arrayValue") >= 99, "%s",
+                      made);
+        ck_assert_str_eq(rig_run("transform", "{error_mode: silent}", SIGNAL_TRACES, made), made);
+        free(made);
+    }
+}
+END_TEST
+
 START_TEST(a_span_s_statement_may_set_its_resource)
 {
     makes("['set(resource.attributes[\"last\"], span.name)']",
@@ -247,7 +282,8 @@ END_TEST
 
 SUITE_MAIN("transform", no_second_entry_of_an_edited_key_stays,
            a_statement_that_lacks_memory_changes_nothing_and_the_request_passes,
-           a_result_that_never_fits_is_refused_for_good, statements_change_what_they_name,
+           a_result_that_never_fits_is_refused_for_good,
+           values_are_nested_no_deeper_than_a_receiver_takes, statements_change_what_they_name,
            a_converter_makes_what_replaces_a_match, keys_stay_where_the_match_of_one_takes_too_long,
            xml_is_read_within_its_levels, random_buckets_have_all_counts,
            a_span_s_statement_may_set_its_resource, schema_urls_are_set, lists_of_messages_stay,

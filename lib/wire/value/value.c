@@ -132,6 +132,32 @@ bool value_append(struct bytes *out, const struct value *value)
     return true;
 }
 
+static bool within_depth(const struct value *value, unsigned levels)
+{
+    struct proto_scan scan = proto_scan_begin(value->bytes);
+    struct proto_field field, any;
+    struct value inner;
+    if (value->kind != VALUE_LIST && value->kind != VALUE_MAP)
+        return true;
+    if (levels == 0)
+        return false;
+    while (proto_scan_next(&scan, &field)) {
+        if (field.number != LIST_VALUES || field.type != WIRE_LEN)
+            continue;
+        if (value->kind == VALUE_MAP && !proto_find(field.bytes, 2, WIRE_LEN, &any))
+            continue;
+        inner = value_read(value->kind == VALUE_MAP ? any.bytes : field.bytes);
+        if (!within_depth(&inner, levels - 1))
+            return false;
+    }
+    return true;
+}
+
+bool value_is_shallow(const struct value *value)
+{
+    return within_depth(value, VALUE_MAX_DEPTH);
+}
+
 static bool lists_equal(struct view a, struct view b)
 {
     struct proto_scan scan = proto_scan_begin(a), other = proto_scan_begin(b);

@@ -54,6 +54,13 @@ struct view value_any(const struct value *value, struct arena *arena);
 /* Equal in type and content; maps whatever their order. */
 bool value_equal(const struct value *a, const struct value *b);
 
+/* Lists and maps in one another: with that many, an attribute of any record is still within
+ * PROTO_MAX_DEPTH, of which a map takes three. */
+enum { VALUE_MAX_DEPTH = 100 };
+
+/* Whether the value is nested no deeper than that. */
+bool value_is_shallow(const struct value *value);
+
 /* The value as text, as the Collector's AsString: texts as they are, maps and lists as JSON with
  * sorted keys, or as nothing with a NaN or an infinity in them, bytes as base64. Data NULL: no
  * room. */
