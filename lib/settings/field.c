@@ -406,7 +406,7 @@ static bool read_value(const struct node *node, struct key_value *value)
         value->kind = KEY_VALUE_BOOL;
     else if (text && scalar_type(text) == SCALAR_INT && scalar_int(text, &value->integer))
         value->kind = KEY_VALUE_INT;
-    else if (text && scalar_type(text) == SCALAR_FLOAT && scalar_number(text, &value->number))
+    else if (text && scalar_type(text) == SCALAR_FLOAT && scalar_float(text, &value->number))
         value->kind = KEY_VALUE_NUMBER;
     else
         value->text = strdup(node_string(node));

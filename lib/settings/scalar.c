@@ -89,9 +89,22 @@ bool scalar_int(const char *text, int64_t *value)
     return true;
 }
 
-static bool is_float(const char *text, double *value)
+/* .inf and .nan, as YAML 1.2.2 section 10.3.2 has them. */
+static bool is_not_finite(const char *text, double *value)
+{
+    static const char *const infinities[] = {".inf", ".Inf", ".INF", NULL};
+    static const char *const nans[] = {".nan", ".NaN", ".NAN", NULL};
+    bool negative = *text == '-';
+    bool infinite = one_of(text + (negative || *text == '+'), infinities);
+    *value = infinite ? (negative ? -INFINITY : INFINITY) : NAN;
+    return infinite || one_of(text, nans);
+}
+
+bool scalar_float(const char *text, double *value)
 {
     char number[NUMBER_MAX];
+    if (is_not_finite(text, value))
+        return true;
     if (!strip(text, number) || strspn(number, "+-.0123456789eE") != strlen(number))
         return false;
     char *end;
@@ -106,7 +119,7 @@ bool scalar_number(const char *text, double *value)
         *value = (double)n;
         return true;
     }
-    return is_float(text, value) && isfinite(*value);
+    return scalar_float(text, value) && isfinite(*value);
 }
 
 enum scalar_type scalar_type(const char *text)
@@ -120,5 +133,5 @@ enum scalar_type scalar_type(const char *text)
         return SCALAR_BOOL;
     if (scalar_int(text, &n))
         return SCALAR_INT;
-    return is_float(text, &number) ? SCALAR_FLOAT : SCALAR_STRING;
+    return scalar_float(text, &number) ? SCALAR_FLOAT : SCALAR_STRING;
 }

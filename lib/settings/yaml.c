@@ -4,6 +4,7 @@
 #include "lib/settings/trail.h"
 #include "lib/settings/tree.h"
 
+#include <stdio.h>
 #include <yaml.h>
 
 struct anchor {
@@ -137,6 +138,18 @@ static struct node *compose_alias(struct composer *c, const yaml_event_t *event,
     return copy ? copy : yaml_fail(c, line, trail, "the configuration is too large");
 }
 
+/* The text of a node with a tag. An integer with !!float becomes the text of a float. */
+static const char *tagged_text(struct composer *c, const char *tag, struct view value)
+{
+    char number[40];
+    int64_t integer;
+    const char *text = arena_text(c->arena, value);
+    if (!text || !tag || strcmp(tag, "float") != 0 || !scalar_int(text, &integer))
+        return text;
+    snprintf(number, sizeof number, "%lld.0", (long long)integer);
+    return arena_text(c->arena, view_of(number));
+}
+
 static struct node *compose_scalar(struct composer *c, const yaml_event_t *event,
                                    const struct trail *trail)
 {
@@ -150,7 +163,7 @@ static struct node *compose_scalar(struct composer *c, const yaml_event_t *event
     struct node *node = new_node(c, NODE_SCALAR, line);
     if (!node)
         return NULL;
-    node->text = arena_text(c->arena, value);
+    node->text = tagged_text(c, tag, value);
     if (!node->text)
         return yaml_fail(c, line, trail, "the configuration is too large");
     node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;

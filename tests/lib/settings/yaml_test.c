@@ -138,6 +138,7 @@ END_TEST
 START_TEST(tags_that_only_name_a_type_are_fine)
 {
     parses("a: !!str 12\nb: !!int 12\nc: !!map {}\n", "{a: '12', b: 12, c: {}}");
+    parses("a: !!float 12\nb: !!float 1.5\n", "{a: 12.0, b: 1.5}");
     refuses("a: !!binary YQ==\n", "f:1: a: an unknown tag (!)\n");
     refuses("a:\n  - !vault x\n", "f:2: a.0: an unknown tag (!)\n");
 }
