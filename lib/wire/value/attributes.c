@@ -239,16 +239,23 @@ static struct attribute *find_indexed(const struct attributes *attributes, struc
     return NULL;
 }
 
-/* Among the eight items from one on, or as many as there are. */
-static inline struct attribute *find_in_eight(const struct attributes *attributes, size_t from,
-                                              struct view key)
+/* A bit in the byte of each with the mark of the eight items from one on, or as many as there are;
+ * a few more may have one. */
+static inline uint64_t marked(const struct attributes *attributes, size_t from, uint8_t mark)
 {
     size_t left = attributes->count - from;
     uint64_t word;
     memcpy(&word, attributes->marks + from, sizeof word);
-    uint64_t same = same_bytes(le64toh(word), mark_of(key));
+    uint64_t same = same_bytes(le64toh(word), mark);
     if (left < sizeof word)
         same &= (UINT64_C(1) << 8 * left) - 1;
+    return same;
+}
+
+/* The first of these with the key. */
+static __attribute__((noinline)) struct attribute *
+find_marked(const struct attributes *attributes, size_t from, uint64_t same, struct view key)
+{
     for (; same; same &= same - 1) {
         struct attribute *item = &attributes->items[from + (unsigned)__builtin_ctzll(same) / 8];
         if (!item->gone && same_key(item->key, key))
@@ -264,14 +271,16 @@ static __attribute__((noinline)) struct attribute *find_in_many(struct attribute
     if (attributes->count >= INDEX_FROM && update_index(attributes))
         return find_indexed(attributes, key);
     for (size_t from = 0; from < attributes->count && !found; from += 8)
-        found = find_in_eight(attributes, from, key);
+        found = find_marked(attributes, from, marked(attributes, from, mark_of(key)), key);
     return found;
 }
 
 struct attribute *attributes_find(struct attributes *attributes, struct view key)
 {
-    bool few = attributes->count - 1 < 8; /* and not none, which wraps around */
-    return few ? find_in_eight(attributes, 0, key) : find_in_many(attributes, key);
+    if (attributes->count - 1 >= 8) /* or none, which wraps around */
+        return find_in_many(attributes, key);
+    uint64_t same = marked(attributes, 0, mark_of(key));
+    return same ? find_marked(attributes, 0, same, key) : NULL;
 }
 
 bool attributes_get(struct attributes *attributes, struct view key, struct value *value)
@@ -310,11 +319,17 @@ struct attribute *attributes_add(struct attributes *attributes, struct view key,
     return item;
 }
 
+/* Whether none of a few items behind one has its key. */
+static inline bool is_last_of_few(const struct attributes *attributes, size_t at)
+{
+    return attributes->count <= 8 && !(marked(attributes, 0, attributes->marks[at]) >> 8 * at >> 8);
+}
+
 void attributes_keep_one(struct attributes *attributes, const struct attribute *kept)
 {
     size_t from = (size_t)(kept - attributes->items) + 1;
     struct attribute *other;
-    if (attributes->index && !attributes->index->repeats)
+    if (is_last_of_few(attributes, from - 1) || (attributes->index && !attributes->index->repeats))
         return;
     while ((other = find_from(attributes, from, kept->key))) {
         attributes_remove(attributes, other);
