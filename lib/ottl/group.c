@@ -113,7 +113,7 @@ static enum ottl_context innermost(enum ottl_context context, const struct membe
                                    size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (ottl_inferred(members[i].ottl) > context)
+        if (members[i].ottl && ottl_inferred(members[i].ottl) > context)
             context = ottl_inferred(members[i].ottl);
     return context;
 }
@@ -121,9 +121,15 @@ static enum ottl_context innermost(enum ottl_context context, const struct membe
 static bool all_have(const struct member *members, size_t count, enum ottl_context context)
 {
     for (size_t i = 0; i < count; i++)
-        if (!ottl_has_functions(members[i].ottl, context))
+        if (members[i].ottl && !ottl_has_functions(members[i].ottl, context))
             return false;
     return true;
+}
+
+static bool group_has_functions(const struct ottl_group *group, enum ottl_context context)
+{
+    return all_have(group->statements, group->statement_count, context) &&
+           all_have(group->conditions, group->condition_count, context);
 }
 
 /* The innermost context that any path names; or, if it lacks a function, the innermost around which
@@ -222,6 +228,16 @@ static void find_contexts(struct teller *teller, struct ottl_group *group,
     }
 }
 
+/* Where something was not parsed, it could have decided on the context of the others. They get the
+ * one that they would have without it, if what is wrong in it is wrong in each. */
+static void guess_context(struct ottl_group *group, enum signal signal)
+{
+    enum ottl_context context = inferred(group, group->conditions, group->condition_count, signal);
+    bool good = context != OTTL_NONE && ottl_context_fits(context, signal) &&
+                group_has_functions(group, context);
+    give_context(group, good ? context : OTTL_NONE);
+}
+
 /* Puts conditions of one context next to one another, in their order. */
 static bool part_conditions(struct ottl_group *group)
 {
@@ -262,13 +278,13 @@ static struct ottl_group *make(struct teller *teller, const struct ottl_settings
                                   &group->statement_count);
     group->conditions = parse_all(teller, OTTL_CONDITION, conditions, &settings->conditions,
                                   &group->condition_count);
-    /* What was not parsed could have decided on the context of the others. */
-    if (!teller->any || *settings->context || !group->statement_count) {
+    bool named = !*settings->context;
+    if (teller->any && named && group->statement_count)
+        guess_context(group, signal);
+    else
         find_contexts(teller, group, settings, conditions, signal);
-        bool named = !*settings->context;
-        bind_all(teller, group, group->statements, statements, &settings->statements, named);
-        bind_all(teller, group, group->conditions, conditions, &settings->conditions, named);
-    }
+    bind_all(teller, group, group->statements, statements, &settings->statements, named);
+    bind_all(teller, group, group->conditions, conditions, &settings->conditions, named);
     if (!teller->any && !part_conditions(group))
         tell(teller, teller->path, "out of memory");
     return group;

@@ -36,6 +36,8 @@ enum ottl_access {
     ACCESS_CLIENT_METADATA
 };
 
+enum { PROFILE_DURATION = 4 }; /* the number of its field */
+
 enum ottl_point_field {
     POINT_START,
     POINT_TIME,

@@ -159,36 +159,60 @@ static struct ottl_value len(struct ottl_run *run, const struct ottl_node *call)
 
 /* ---- ids ---- */
 
+enum { TRACE_ID_SIZE = 16, SPAN_ID_SIZE = 8 };
+
+/* Bytes, or hex digits. False: it is not an id of that size. */
+static bool read_id(const struct ottl_value *value, size_t size, uint8_t id[TRACE_ID_SIZE])
+{
+    if (value->type == TYPE_BYTES && value->bytes.size == size)
+        memcpy(id, value->bytes.data, size);
+    else if (value->type != TYPE_STRING || value->bytes.size != 2 * size)
+        return false;
+    for (size_t i = 0; value->type == TYPE_STRING && i < size; i++) {
+        int high = text_hex_digit(value->bytes.data[2 * i]);
+        int low = text_hex_digit(value->bytes.data[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        id[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
 static struct ottl_value to_id(struct ottl_run *run, const struct ottl_node *call, size_t size,
                                enum ottl_type type)
 {
     struct ottl_value value = ottl_arg(run, call, 0);
-    uint8_t id[16];
-    if (run->failed)
-        return ottl_nil();
-    if (value.type == TYPE_BYTES && value.bytes.size == size)
-        return ottl_bytes(type, value.bytes);
-    if (value.type != TYPE_STRING || value.bytes.size != 2 * size)
-        return ottl_fail(run, "%s takes %zu bytes or %zu hex digits", call->function->name, size,
-                         2 * size);
-    for (size_t i = 0; i < size; i++) {
-        int high = text_hex_digit(value.bytes.data[2 * i]);
-        int low = text_hex_digit(value.bytes.data[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return ottl_fail(run, "%s takes %zu hex digits", call->function->name, 2 * size);
-        id[i] = (uint8_t)(high << 4 | low);
-    }
-    return ottl_bytes(type, ottl_keep(run, (struct view){id, size}));
+    uint8_t id[TRACE_ID_SIZE];
+    if (!run->failed && !read_id(&value, size, id))
+        ottl_fail(run, "%s takes %zu bytes or %zu hex digits", call->function->name, size,
+                  2 * size);
+    return run->failed ? ottl_nil() : ottl_bytes(type, ottl_keep(run, (struct view){id, size}));
 }
 
 static struct ottl_value trace_id(struct ottl_run *run, const struct ottl_node *call)
 {
-    return to_id(run, call, 16, TYPE_TRACE_ID);
+    return to_id(run, call, TRACE_ID_SIZE, TYPE_TRACE_ID);
+}
+
+static const char *check_trace_id(const struct ottl_node *call)
+{
+    uint8_t id[TRACE_ID_SIZE];
+    bool wrong =
+        call->items[0]->kind == NODE_LITERAL && !read_id(&call->items[0]->value, TRACE_ID_SIZE, id);
+    return wrong ? "expected 16 bytes or 32 hex digits" : NULL;
 }
 
 static struct ottl_value span_id(struct ottl_run *run, const struct ottl_node *call)
 {
-    return to_id(run, call, 8, TYPE_SPAN_ID);
+    return to_id(run, call, SPAN_ID_SIZE, TYPE_SPAN_ID);
+}
+
+static const char *check_span_id(const struct ottl_node *call)
+{
+    uint8_t id[TRACE_ID_SIZE];
+    bool wrong =
+        call->items[0]->kind == NODE_LITERAL && !read_id(&call->items[0]->value, SPAN_ID_SIZE, id);
+    return wrong ? "expected 8 bytes or 16 hex digits" : NULL;
 }
 
 static struct ottl_value is_root_span(struct ottl_run *run, const struct ottl_node *call)
@@ -402,8 +426,8 @@ const struct ottl_function ottl_type_functions[] = {
     {"ParseInt", "target,base", parse_int, FN_NO_PATTERN, false, 0, NULL},
     {"Len", "target", len, FN_NO_PATTERN, false, 0, NULL},
     {"IsValidLuhn", "target", is_luhn, FN_NO_PATTERN, false, 0, NULL},
-    {"TraceID", "target", trace_id, FN_NO_PATTERN, false, 0, NULL},
-    {"SpanID", "target", span_id, FN_NO_PATTERN, false, 0, NULL},
+    {"TraceID", "target", trace_id, FN_NO_PATTERN, false, 0, check_trace_id},
+    {"SpanID", "target", span_id, FN_NO_PATTERN, false, 0, check_span_id},
     {"IsRootSpan", "", is_root_span, FN_NO_PATTERN, false, ON_SPANS, NULL},
     {"HasAttrKeyOnDatapoint", "key", has_key_on_point, FN_NO_PATTERN, false,
      ON_METRICS | FN_CONDITIONS, NULL},
