@@ -104,6 +104,12 @@ static void known_route_spread(struct known_route *route, const struct known_sum
     uint64_t step = over->from / KNOWN_SERIES_STEP;
     double length = (double)(over->to - over->from);
     struct known_sum done = {0};
+    if (step == last) {
+        struct known_route_step *only = known_route_at(route, step);
+        if (only)
+            known_step_move(only, back ? sum : &done, back ? &done : sum);
+        return;
+    }
     if (last - step >= KNOWN_SERIES) {
         step = last - KNOWN_SERIES + 1;
         uint64_t before = step * KNOWN_SERIES_STEP - over->from;
