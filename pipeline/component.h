@@ -119,6 +119,7 @@ struct component {
     /* Its own metrics, beside those of every component of its kind; rows over fields of the
      * instance need nothing more. NULL: none. */
     const struct metric *metrics;
+    const struct metric *measured; /* rows over fields that measure adds; NULL: none */
     /* Adds the points of rows without a field; takes no lock that the data path needs. Between open
      * and close. Any thread. NULL: none. */
     void (*measure)(void *self, struct metrics *metrics);

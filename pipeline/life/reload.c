@@ -314,8 +314,10 @@ static void hand_counts_on(const struct reload *reload)
         if (from->component->kind != COMPONENT_PROCESSOR || !from->used || in(reload->next, from))
             continue;
         to = graph_find(reload->next, COMPONENT_PROCESSOR, from->id);
-        if (to && to->used && to->component == from->component)
-            metrics_carry_fields(from->component->metrics, from->self, to->self);
+        if (!to || !to->used || to->component != from->component)
+            continue;
+        metrics_carry_fields(from->component->metrics, from->self, to->self);
+        metrics_carry_fields(from->component->measured, from->self, to->self);
     }
 }
 

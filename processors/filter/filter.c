@@ -374,6 +374,7 @@ const struct component processor_filter = {
     .open = filter_open,
     .step = filter_step,
     .metrics = filter_metrics,
+    .measured = filtered_metrics,
     .measure = filter_measure,
     .close = filter_close,
 };
