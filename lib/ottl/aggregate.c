@@ -22,7 +22,7 @@ static const char *const aggregations[] = {"sum", "mean", "min", "max", "median"
 
 /* A data point. Those with equal attributes and times are a group, in order. */
 struct point {
-    struct record record;
+    struct proto_field field;
     struct point *next;
 };
 
@@ -31,8 +31,15 @@ struct group {
     size_t count;
 };
 
+typedef void prepare_fn(struct attributes *list, const struct ottl_node *call);
+
 struct merging {
     struct ottl_run *run;
+    const struct ottl_node *call;
+    prepare_fn *prepare;
+    uint32_t list;         /* number of a point's attributes */
+    struct arena *scratch; /* for one point after another, or one group: see renew */
+    struct record point;   /* in it */
     enum aggregation how;
     uint32_t kind; /* METRIC_GAUGE and so on */
     bool delta;
@@ -146,23 +153,41 @@ static int64_t aggregate_ints(enum aggregation how, int64_t *values, size_t coun
     return count % 2 ? values[count / 2] : (int64_t)middle / 2;
 }
 
-/* The result has the type of the first. A single point is left unchanged, even by "count". */
-static bool merge_numbers(const struct merging *merging, const struct group *group)
+enum { RENEW_AT = 256 << 10 };
+
+/* Lets go what was made for earlier points, once it is much. */
+static void renew(struct merging *merging)
 {
-    struct record *base = &group->first->record;
+    if (merging->scratch->used < RENEW_AT)
+        return;
+    arena_release(merging->scratch);
+    merging->point = (struct record){0};
+}
+
+/* The point as a record, without its attributes. */
+static struct record *open_other(struct merging *merging, const struct point *point)
+{
+    record_begin(&merging->point, &point->field, merging->list, NULL, merging->scratch);
+    return &merging->point;
+}
+
+/* The result has the type of the first. A single point is left unchanged, even by "count". */
+static bool merge_numbers(struct merging *merging, struct record *base, const struct group *group)
+{
     bool integer = !has(base, NUMBER_DOUBLE);
     bool adds = merging->how == AGGREGATE_SUM || merging->how == AGGREGATE_MEAN;
-    double *doubles = arena_array_raw(ottl_arena(merging->run), group->count, sizeof *doubles);
-    int64_t *ints = arena_array_raw(ottl_arena(merging->run), group->count, sizeof *ints);
+    double *doubles = arena_array_raw(merging->scratch, group->count, sizeof *doubles);
+    int64_t *ints = arena_array_raw(merging->scratch, group->count, sizeof *ints);
     size_t count = 0;
     if (!doubles || !ints)
         return false;
     if (integer && !has(base, NUMBER_INT))
         return true;
     for (const struct point *at = group->first; at; at = at->next, count++) {
-        doubles[count] = as_double(&at->record);
-        ints[count] = adds ? (int64_t)fixed(&at->record, NUMBER_INT) : as_int(&at->record);
-        merge_start(base, &at->record);
+        const struct record *point = open_other(merging, at);
+        doubles[count] = as_double(point);
+        ints[count] = adds ? (int64_t)fixed(point, NUMBER_INT) : as_int(point);
+        merge_start(base, point);
     }
     if (integer)
         record_set_fixed64(base, NUMBER_INT, (uint64_t)aggregate_ints(merging->how, ints, count));
@@ -202,7 +227,8 @@ struct counts ottl_read_counts(struct ottl_run *run, struct view message, uint32
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
-    struct counts counts = {arena_array_raw(ottl_arena(run), message.size + 1, 8), 0};
+    size_t most = varints ? message.size : message.size / 8;
+    struct counts counts = {arena_array_raw(ottl_arena(run), most + 1, 8), 0};
     while (counts.of && proto_scan_next(&scan, &field)) {
         if (field.number != number)
             continue;
@@ -344,19 +370,19 @@ static bool merge_exponential(struct ottl_run *run, struct record *base, const s
 }
 
 /* Histograms are always added up. Empty ones change nothing. */
-static bool merge_group(const struct merging *merging, const struct group *group)
+static bool merge_group(struct merging *merging, struct record *base, const struct group *group)
 {
-    struct record *base = &group->first->record;
     bool ok = true;
     if (group->count == 1)
         return true;
     if (merging->kind == METRIC_GAUGE || merging->kind == METRIC_SUM)
-        return merge_numbers(merging, group);
+        return merge_numbers(merging, base, group);
     for (const struct point *at = group->first->next; ok && at; at = at->next) {
-        if (!fixed(&at->record, POINT_FIELD_COUNT))
+        const struct record *point = open_other(merging, at);
+        if (!fixed(point, POINT_FIELD_COUNT))
             continue;
-        ok = merging->kind == METRIC_HISTOGRAM ? merge_histogram(merging->run, base, &at->record)
-                                               : merge_exponential(merging->run, base, &at->record);
+        ok = merging->kind == METRIC_HISTOGRAM ? merge_histogram(merging->run, base, point)
+                                               : merge_exponential(merging->run, base, point);
     }
     return ok;
 }
@@ -386,16 +412,26 @@ static bool key_more(const struct merging *merging, const struct record *point, 
                      BYTES_OK;
 }
 
+/* The point as a record, with its attributes prepared. */
+static void open_point(const struct merging *merging, const struct point *point,
+                       struct record *record)
+{
+    record_begin(record, &point->field, merging->list, NULL, merging->scratch);
+    merging->prepare(record_attributes(record), merging->call);
+}
+
 static bool add_point(struct merging *merging, struct point *point)
 {
-    struct value attributes = attributes_map(record_attributes(&point->record));
+    struct record *record = &merging->point;
+    renew(merging);
+    open_point(merging, point, record);
+    struct value attributes = attributes_map(record_attributes(record));
     struct bytes key;
     bytes_init(&key, KEY_MOST, NULL);
-    bool ok =
-        attributes.bytes.data && value_json(&attributes, &key) &&
-        bytes_printf(&key, " %llu", (unsigned long long)fixed(&point->record, POINT_FIELD_TIME)) ==
-            BYTES_OK &&
-        key_more(merging, &point->record, &key);
+    bool ok = attributes.bytes.data && value_json(&attributes, &key) &&
+              bytes_printf(&key, " %llu", (unsigned long long)fixed(record, POINT_FIELD_TIME)) ==
+                  BYTES_OK &&
+              key_more(merging, record, &key);
     uint32_t number = ok ? view_set_add(&merging->keys, bytes_view(&key)) : UINT32_MAX;
     bytes_release(&key);
     if (number == UINT32_MAX)
@@ -420,14 +456,10 @@ static size_t count_points(struct view data)
     return count;
 }
 
-typedef void prepare_fn(struct attributes *list, const struct ottl_node *call);
-
 /* Reads the points, prepared, into groups. False: no room. */
-static bool read_points(struct merging *merging, const struct proto_field *data,
-                        const struct ottl_node *call, prepare_fn *prepare)
+static bool read_points(struct merging *merging, const struct proto_field *data)
 {
     struct arena *arena = ottl_arena(merging->run);
-    uint32_t list = edit_list(SIGNAL_METRICS, EDIT_POINT, edit_point_of(data->number));
     struct proto_scan scan = proto_scan_begin(data->bytes);
     struct proto_field field;
     view_set_init(&merging->keys, arena);
@@ -438,12 +470,28 @@ static bool read_points(struct merging *merging, const struct proto_field *data,
         struct point *point = arena_alloc(arena, sizeof *point);
         if (!point)
             return false;
-        record_begin(&point->record, &field, list, NULL, arena);
-        prepare(record_attributes(&point->record), call);
+        point->field = field;
         if (!add_point(merging, point))
             return false;
     }
     return merging->groups;
+}
+
+/* Writes a group as one point. What is made for it is scratch. False: no room. */
+static bool write_group(struct merging *merging, const struct group *group,
+                        struct proto_write *write)
+{
+    struct arena **arena = &merging->run->at->splice->arena, *whole = *arena;
+    struct record base = {0};
+    renew(merging);
+    *arena = merging->scratch;
+    open_point(merging, group->first, &base);
+    bool ok = merge_group(merging, &base, group);
+    struct view body = record_body(&base);
+    *arena = whole;
+    if (ok && body.data)
+        proto_write_bytes(write, DATA_POINTS, body);
+    return ok && body.data;
 }
 
 /* The metric's data with a point for each group. Data NULL: no room. */
@@ -456,13 +504,8 @@ static struct view write_groups(struct merging *merging, const struct proto_fiel
     struct proto_write write = proto_write_begin(&out);
     size_t opened = proto_write_open(&write, data->number);
     bool ok = true;
-    for (size_t i = 0; ok && i < merging->keys.count; i++) {
-        ok = merge_group(merging, &merging->groups[i]);
-        struct view body = record_body(&merging->groups[i].first->record);
-        ok = ok && body.data;
-        if (ok)
-            proto_write_bytes(&write, DATA_POINTS, body);
-    }
+    for (size_t i = 0; ok && i < merging->keys.count; i++)
+        ok = write_group(merging, &merging->groups[i], &write);
     while (proto_scan_next(&scan, &field))
         if (field.number != DATA_POINTS)
             proto_write_raw(&write, view_between(field.start, field.end));
@@ -478,21 +521,25 @@ static struct ottl_value aggregate(struct ottl_run *run, const struct ottl_node 
                                    prepare_fn *prepare)
 {
     struct record *metric = &run->at->records[EDIT_ITEM];
-    struct merging merging = {.run = run};
+    struct arena scratch;
+    struct merging merging = {.run = run, .call = call, .prepare = prepare, .scratch = &scratch};
     struct proto_field data, field;
     if (!ottl_metric_data(metric, &data))
         return ottl_nil();
     if (data.number == METRIC_SUMMARY)
         return ottl_fail(run, "%s does not take a summary", call->function->name);
     merging.kind = data.number;
+    merging.list = edit_list(SIGNAL_METRICS, EDIT_POINT, edit_point_of(data.number));
     merging.delta = data.number != METRIC_GAUGE &&
                     proto_find(data.bytes, DATA_TEMPORALITY, WIRE_VARINT, &field) &&
                     field.value == TEMPORALITY_DELTA;
     while (!view_eq(call->items[0]->value.bytes, view_of(aggregations[merging.how])))
         merging.how++;
     struct view made = {0};
-    if (read_points(&merging, &data, call, prepare))
+    arena_init_scratch(&scratch, ottl_arena(run));
+    if (read_points(&merging, &data))
         made = write_groups(&merging, &data);
+    arena_release(&scratch);
     if (!made.data)
         return run->failed ? ottl_nil() : ottl_fail(run, "out of memory");
     run->at->items_dropped += (uint32_t)(count_points(data.bytes) - merging.keys.count);

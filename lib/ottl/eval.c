@@ -465,11 +465,13 @@ static inline bool lacked_room(struct attributes *list)
 
 enum { ALWAYS_TAKES = 256 << 10 };
 
+static const char no_room[] = "out of memory";
+
 /* What one statement may fill of the arena. What it sets is written into the record, into what is
  * around that, and into the request, so statements that make much leave most of it to that. */
 static size_t cap_of(const struct arena *arena)
 {
-    size_t share = arena->cap / 8, small = arena->used + ALWAYS_TAKES;
+    size_t share = arena->cap / 4, small = arena->used + ALWAYS_TAKES;
     size_t most = share > small ? share : small;
     return most < arena->cap ? most : arena->cap;
 }
@@ -485,6 +487,7 @@ static void edit(const struct ottl *ottl, struct ottl_run *run)
     size_t cap = arena->cap;
     arena->cap = cap_of(arena);
     editor->function->fn(run, editor);
+    const size_t most = arena->cap;
     arena->cap = cap;
     bool failed = record->failed && !failed_before;
     record->failed = failed_before;
@@ -493,7 +496,11 @@ static void edit(const struct ottl *ottl, struct ottl_run *run)
     if (record->read && lacked_room(&record->attributes))
         failed = true;
     if (failed && !run->failed)
-        ottl_fail(run, "out of memory");
+        ottl_fail(run, no_room);
+    if (run->failed && !arena->starved && strcmp(run->error, no_room) == 0)
+        snprintf(run->error, sizeof run->error,
+                 "the statements take more than the %zu KiB that they may for this request",
+                 most >> 10);
 }
 
 enum ottl_result ottl_eval(const struct ottl *ottl, struct ottl_run *run)

@@ -112,6 +112,30 @@ static size_t count(const char *text, const char *word)
     return n;
 }
 
+START_TEST(many_points_are_merged)
+{
+    enum { METRICS = 40, POINTS = 300, ROOM = METRICS * POINTS * 120 };
+    char *json = malloc(ROOM), *at = json;
+    at += sprintf(at, "{\"resourceMetrics\":[{\"scopeMetrics\":[{\"metrics\":[");
+    for (int i = 0; i < METRICS; i++) {
+        at += sprintf(at, "%s{\"name\":\"m\",\"gauge\":{\"dataPoints\":[", i ? "," : "");
+        for (int n = 0; n < POINTS; n++)
+            at += sprintf(at,
+                          "%s{\"attributes\":[" KV("p", "%d") "," KV("q", "x") "],\"asInt\":\"1\"}",
+                          n ? "," : "", n);
+        at += sprintf(at, "]}}");
+    }
+    sprintf(at, "]}]}]}");
+    const char *made = rig_run("transform",
+                               "{metric_statements: [{context: metric, statements: "
+                               "['aggregate_on_attributes(\"sum\", [\"q\"])']}]}",
+                               SIGNAL_METRICS, json);
+    ck_assert_uint_eq(count(made, "\"asInt\":\"300\""), METRICS);
+    ck_assert_uint_eq(count(made, "asInt"), METRICS);
+    free(json);
+}
+END_TEST
+
 START_TEST(values_are_nested_no_deeper_than_a_receiver_takes)
 {
     enum { TIMES = 150 };
@@ -282,7 +306,7 @@ END_TEST
 
 SUITE_MAIN("transform", no_second_entry_of_an_edited_key_stays,
            a_statement_that_lacks_memory_changes_nothing_and_the_request_passes,
-           a_result_that_never_fits_is_refused_for_good,
+           a_result_that_never_fits_is_refused_for_good, many_points_are_merged,
            values_are_nested_no_deeper_than_a_receiver_takes, statements_change_what_they_name,
            a_converter_makes_what_replaces_a_match, keys_stay_where_the_match_of_one_takes_too_long,
            xml_is_read_within_its_levels, random_buckets_have_all_counts,
