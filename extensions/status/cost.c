@@ -200,8 +200,8 @@ static const char *cost_text(const struct status *self, char out[COST_TEXT])
                       unseen > missed ? unseen : missed);
     if (self->known.passed_over)
         at += snprintf(out + at, COST_TEXT - (size_t)at,
-                       "%s%" PRIu64 " decisions and spans with samples were not, since more than "
-                       "2,000 a second came",
+                       "%s%" PRIu64 " decisions and spans with samples were not remembered, since "
+                       "more than 2,000 a second came",
                        at ? "; " : "", self->known.passed_over);
     if (!at)
         return NULL;

@@ -135,6 +135,7 @@ static bool gather_skip(struct status *self, const struct batch *batch)
         return false;
     }
     self->skipped_spans += batch->items;
+    left_outs_add_traces(&self->skipped_when, clock_wall(self->env->clock));
     self->unseen += !looks;
     self->unseen_spans += looks ? 0 : batch->items;
     self->lookable -= looks ? batch->items : 0;

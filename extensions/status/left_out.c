@@ -34,7 +34,7 @@ static size_t left_outs_size(const struct left_outs *all)
 void left_outs_add(struct left_outs *all, uint64_t service, uint64_t arrived, enum left_out_why why)
 {
     for (size_t i = 0; i < left_outs_size(all); i++) {
-        struct left_out *each = &all->ring[i];
+        struct left_out *each = &all->ring[(all->count - 1 - i) % LEFT_OUT_MAX];
         if (each->service == service && each->why == why && arrived < each->last + APART) {
             each->last = arrived > each->last ? arrived : each->last;
             return;

@@ -1,4 +1,5 @@
-/* Profiles that were not kept: whose, when and why. Bounded; not thread-safe. */
+/* Profiles that were not kept: whose, when and why; and when traces were not. Bounded; not
+ * thread-safe. */
 #ifndef EXTENSIONS_STATUS_LEFT_OUT_H
 #define EXTENSIONS_STATUS_LEFT_OUT_H
 
@@ -12,7 +13,7 @@ enum left_out_why {
     LEFT_OUT_BUSY   /* more arrived than the extension may keep at once */
 };
 
-/* Profiles of one service, lost for one reason, with less than 10 s between two of them. */
+/* Profiles of one service, or traces, lost for one reason, with less than 10 s between two of them. */
 struct left_out {
     uint64_t service;     /* hash; 0: not known, may be any */
     uint64_t first, last; /* arrival, wall time, ns */
@@ -30,6 +31,12 @@ uint64_t left_out_service_of(const struct series *series, bool by_ingest);
 
 void left_outs_add(struct left_outs *all, uint64_t service, uint64_t arrived,
                    enum left_out_why why);
+
+/* One of traces, of no service. */
+static inline void left_outs_add_traces(struct left_outs *all, uint64_t arrived)
+{
+    left_outs_add(all, 0, arrived, LEFT_OUT_BUSY);
+}
 
 /* The newest of this service, or of an unknown one, that arrived between from and to. NULL: none.
  */

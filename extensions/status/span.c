@@ -122,7 +122,8 @@ static void tell_unknown(struct span_told *told, const struct known *known)
     while (other && other->link != told->id)
         other = known_next(known, other);
     told->decision = "unknown";
-    told->text = "No span of this id has passed here lately, and none waits.";
+    told->text = "No span with this id is known here: none has passed, or it has given way to "
+                 "newer data.";
     if (other) {
         snprintf(told->reasoned.text_buffer, sizeof told->reasoned.text_buffer,
                  "It is the profile id of the span %016" PRIx64 ", which is linked.", other->id);

@@ -26,7 +26,7 @@ enum { SPANS_MAX = 20000 };
 
 /* A span as JSON, sorted by its start. */
 struct written {
-    uint64_t start, id, service; /* service: a hash */
+    uint64_t start, end, id, service; /* service: a hash */
     size_t from, to;
     bool marked; /* it has a profile id */
 };
@@ -202,6 +202,7 @@ static bool trace_visited(void *ctx, const struct looked_span *each)
         return false;
     struct written *written = &writing->spans[writing->count++];
     written->start = span->start_ns;
+    written->end = span->end_ns;
     written->id = span_id_load(span->span_id.data);
     written->service = view_hash(each->service);
     written->marked = span->profile_id.size > 0;
@@ -245,12 +246,26 @@ static void drop_copies(struct trace_writing *writing)
 
 enum { MISSING_TEXT = 640 };
 
+/* From the end of a span to when it passes, at most: its export, and the hold. */
+#define PASSES_WITHIN (90 * NS_PER_S)
+
+/* Whether traces were not kept when spans of these times may have passed. */
+static bool was_skipped(struct status *self, uint64_t first, uint64_t last)
+{
+    status_lock(self);
+    bool skipped = left_outs_find(&self->skipped_when, VIEW(""), first, last + PASSES_WITHIN);
+    status_unlock(self);
+    return skipped;
+}
+
 /* Writes what is missing of the trace; "": nothing is. Returns whether spans are, or may be. */
 static bool say_missing(struct trace_writing *writing, uint32_t known, char out[MISSING_TEXT])
 {
-    uint64_t since = keep_reach(&writing->self->keep).whole_since, first = UINT64_MAX;
-    for (size_t i = 0; i < writing->count; i++)
+    uint64_t since = keep_reach(&writing->self->keep).whole_since, first = UINT64_MAX, last = 0;
+    for (size_t i = 0; i < writing->count; i++) {
         first = writing->spans[i].start < first ? writing->spans[i].start : first;
+        last = writing->spans[i].end > last ? writing->spans[i].end : last;
+    }
     size_t more = known > writing->count ? known - writing->count : 0;
     int at = 0;
     if (writing->cut)
@@ -261,6 +276,10 @@ static bool say_missing(struct trace_writing *writing, uint32_t known, char out[
     else if (first <= since)
         at = snprintf(out, MISSING_TEXT,
                       "Further spans of it may have given way to newer data (keep_mib).");
+    else if (was_skipped(writing->self, first, last))
+        at = snprintf(out, MISSING_TEXT,
+                      "Further spans of it may not have been kept: more came at that time than "
+                      "the share of the CPU time allows that this extension takes.");
     else if (writing->count && looked_opened_amid(writing->self, first))
         at = snprintf(out, MISSING_TEXT, "Further spans of it may have passed before %s.",
                       writing->self->reloaded ? "a reload changed this extension"

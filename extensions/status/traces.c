@@ -276,12 +276,27 @@ static void write_reason(struct status *self, uint64_t root, struct view service
     json_word(json, "why", linked ? NULL : told.text ? told.text : otherwise);
 }
 
+/* The place of the first service that is asked for and has a local root without a link, else of the
+ * first that has one; TRACE_SERVICES: there is none. */
+static unsigned asked_root(const struct looked *looked, const struct looked_trace *trace,
+                           const char *asked)
+{
+    unsigned found = TRACE_SERVICES, at = 0;
+    while ((at = service_from(looked, trace, asked, at)) < TRACE_SERVICES) {
+        if (trace->roots[at] && trace->unlinked_of >> at & 1)
+            return at;
+        found = trace->roots[at] && found == TRACE_SERVICES ? at : found;
+        at++;
+    }
+    return found;
+}
+
 /* The local root of the service that is asked for, where another one has the trace's. */
 static void write_asked(struct status *self, const struct looked *looked,
                         const struct looked_trace *trace, const char *asked, struct json *json)
 {
-    unsigned at = *asked ? service_from(looked, trace, asked, 0) : TRACE_SERVICES;
-    if (at == TRACE_SERVICES || !trace->roots[at]) {
+    unsigned at = *asked ? asked_root(looked, trace, asked) : TRACE_SERVICES;
+    if (at == TRACE_SERVICES) {
         json_null(json, "asked");
         return;
     }
