@@ -157,8 +157,9 @@ bool journal_trouble(struct journal *journal, struct bytes *out)
 {
     pthread_mutex_lock(&journal->lock);
     if (!journal->trouble[0] && !journal_is_in_place(journal)) {
-        snprintf(journal->trouble, sizeof journal->trouble, "\"%s\" was removed",
-                 journal->settings.directory);
+        snprintf(journal->trouble, sizeof journal->trouble, "\"%.200s\" was %s",
+                 journal->settings.directory,
+                 journal_was_moved(journal) ? "moved away" : "removed");
         journal_begin_trouble(journal);
         journal->probe_at = 0;
         pthread_cond_signal(&journal->to_write);
@@ -311,29 +312,32 @@ static bool start_threads(struct journal *journal)
     return journal->threads;
 }
 
-static bool make_directories(const char *path)
+/* Returns why the last one could not be made (errno); 0: it could, or exists. */
+static int make_directories(const char *path)
 {
     char *copy = strdup(path);
-    bool good = copy != NULL;
-    for (char *at = copy ? copy + 1 : NULL; good && at; at++) {
+    int error = copy ? 0 : ENOMEM;
+    for (char *at = copy ? copy + 1 : NULL; at; at++) {
         at = strchr(at, '/');
         if (at)
             *at = '\0';
-        good = mkdir(copy, 0700) == 0 || errno == EEXIST || errno == EROFS || errno == EACCES;
-        if (!at)
+        error = mkdir(copy, 0700) == 0 || errno == EEXIST ? 0 : errno;
+        if (!at || (error && error != EROFS && error != EACCES))
             break;
         *at = '/';
     }
     free(copy);
-    return good;
+    return error;
 }
 
 int journal_open_directory(const char *path, const char **error)
 {
-    make_directories(path);
+    int unmade = make_directories(path);
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0)
         return dir;
+    if (dir < 0 && errno == ENOENT && unmade)
+        errno = unmade;
     bool taken = dir >= 0 && errno == EWOULDBLOCK;
     *error = taken ? "it is in use by another process" : strerrordesc_np(errno);
     if (dir >= 0)

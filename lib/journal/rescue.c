@@ -4,6 +4,7 @@
 #include "lib/base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,12 @@ bool journal_is_in_place(const struct journal *journal)
     return ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
+bool journal_was_moved(const struct journal *journal)
+{
+    struct stat ours;
+    return fstat(journal->dir, &ours) == 0 && ours.st_nlink > 0 && !journal_is_in_place(journal);
+}
+
 /* Lock held. */
 static void rescue_lose(struct journal *journal, struct journal_row *row,
                         struct journal_segment *segment)
@@ -35,22 +42,24 @@ static void rescue_lose(struct journal *journal, struct journal_row *row,
         row->open = false;
 }
 
-/* Lock held. Treats all files of the old directory as lost. */
-static void rescue_leave(struct journal *journal, struct journal_row *row)
+/* Lock held. Treats all files of the directory in use as lost. Those that were lost before are
+ * from an earlier one: only if that is the next one, again, can they be removed later. */
+static void rescue_leave(struct journal *journal, struct journal_row *row, int again)
 {
     for (struct journal_segment *at = row->first; at; at = at->next)
         if (at->lost)
-            at->file.dir = -1; /* from an earlier directory */
+            at->file.dir = at->file.dir == journal->old_dir ? again : -1;
         else
             rescue_lose(journal, row, at);
 }
 
-static void go_over(struct journal *journal, int dir)
+/* again: dir is the directory that was used before this one. */
+static void go_over(struct journal *journal, int dir, bool again)
 {
     journal_drop_spares(journal);
     pthread_mutex_lock(&journal->lock);
-    rescue_leave(journal, &journal->entries);
-    rescue_leave(journal, &journal->notes);
+    rescue_leave(journal, &journal->entries, again ? dir : -1);
+    rescue_leave(journal, &journal->notes, again ? dir : -1);
     int before = journal->old_dir;
     journal->old_dir = journal->dir;
     journal->dir = dir;
@@ -63,15 +72,40 @@ static void go_over(struct journal *journal, int dir)
              journal->settings.directory, live);
 }
 
+static bool is_before(const struct journal *journal)
+{
+    struct stat before, there;
+    return journal->old_dir >= 0 && fstat(journal->old_dir, &before) == 0 &&
+           stat(journal->settings.directory, &there) == 0 && before.st_dev == there.st_dev &&
+           before.st_ino == there.st_ino;
+}
+
+/* Opens the directory at the path, unless nothing can be written there: then the one in use is
+ * kept, which may come back. -1: journal->astray. */
+static int open_there(struct journal *journal, bool again)
+{
+    /* The one used before is still locked, so another lock would fail. */
+    int dir = again ? fcntl(journal->old_dir, F_DUPFD_CLOEXEC, 0)
+                    : journal_open_directory(journal->settings.directory, &journal->astray);
+    if (dir < 0 && again)
+        journal->astray = strerrordesc_np(errno);
+    if (dir < 0 || faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0)
+        return dir;
+    journal->astray = strerrordesc_np(errno);
+    close(dir);
+    return -1;
+}
+
 bool journal_follow_path(struct journal *journal)
 {
-    const char *error;
+    journal->astray = NULL;
     if (journal_is_in_place(journal))
         return false;
-    int dir = journal_open_directory(journal->settings.directory, &error);
+    bool again = is_before(journal);
+    int dir = open_there(journal, again);
     if (dir < 0)
         return false;
-    go_over(journal, dir);
+    go_over(journal, dir, again);
     return true;
 }
 
@@ -185,12 +219,11 @@ void journal_begin_trouble(struct journal *journal)
 /* Lock held. */
 static void put_trouble(struct journal *journal, const char *what)
 {
-    if (journal_is_in_place(journal))
-        snprintf(journal->trouble, sizeof journal->trouble, "\"%.150s\" cannot be written: %s",
-                 journal->settings.directory, what);
-    else
-        snprintf(journal->trouble, sizeof journal->trouble, "\"%s\" was removed: %s",
-                 journal->settings.directory, what);
+    const char *state = journal_is_in_place(journal) ? "cannot be written"
+                        : journal_was_moved(journal) ? "was moved away"
+                                                     : "was removed";
+    snprintf(journal->trouble, sizeof journal->trouble, "\"%.150s\" %s: %s",
+             journal->settings.directory, state, what);
 }
 
 void journal_set_trouble(struct journal *journal, const char *what, uint64_t refused)
@@ -224,6 +257,8 @@ void journal_probe(struct journal *journal)
         return;
     }
     pthread_mutex_lock(&journal->lock);
+    if (journal->astray)
+        put_trouble(journal, journal->astray);
     journal->probe_wait =
         journal->probe_wait < PROBE_LAST / 2 ? 2 * journal->probe_wait : PROBE_LAST;
     journal->probe_at = clock_mono(&clock_system) + journal->probe_wait;

@@ -11,8 +11,11 @@
  * the lock. */
 bool journal_is_in_place(const struct journal *journal);
 
+/* Whether it does not, but that directory exists elsewhere. Also as above. */
+bool journal_was_moved(const struct journal *journal);
+
 /* Switches to the directory that the path refers to now, created if missing, unless it is the one
- * in use. True: it switched. */
+ * in use. True: it switched. False: `astray` says why it could not, if it should have. */
 bool journal_follow_path(struct journal *journal);
 
 /* Rewrites the content of deleted files; what cannot be rewritten stays in its segment, which is

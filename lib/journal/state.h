@@ -77,8 +77,10 @@ struct journal {
         int error;      /* errno of the last attempt */
     } pause;
     uint64_t probe_wait;
-    bool left_behind;             /* entries remain in deleted files */
-    char trouble[256];            /* what prevents writing; "": nothing. Under lock */
+    const char *astray; /* why there is no usable directory at the path; NULL: there is one, which
+                           is in use. Static text; the writer's, like the next */
+    bool left_behind;   /* entries remain in deleted files */
+    char trouble[256];  /* what prevents writing; "": nothing. Under lock */
     uint64_t trouble_since;       /* wall; under lock */
     uint64_t trouble_refused;     /* requests since then; under lock */
     uint64_t probe_at;            /* mono: when to check trouble again; under lock */

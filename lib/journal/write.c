@@ -240,6 +240,11 @@ static void write_entry(struct journal *journal, struct journal_write *write)
 {
     struct journal_entry *entry = write->entry;
     entry->sequence = journal->next_sequence;
+    if (journal->astray) {
+        write->fault = JOURNAL_DISK;
+        write->error = journal->astray;
+        return;
+    }
     write->fault =
         write_put(journal, &journal->entries, entry->sequence, write->parts, write->part_count);
     if ((write->fault == JOURNAL_FULL && journal_compact(journal)) ||
@@ -326,6 +331,19 @@ void journal_tell_over(struct journal *journal)
              count == 1 ? "" : "s", clock_text(journal->refusing.since, since));
 }
 
+static void tell_refused(struct journal *journal, const struct journal_write *refused)
+{
+    if (journal->astray && journal_was_moved(journal))
+        log_error("journal: requests are refused: %s; the next start finds the %" PRIu64
+                  " requests in it that are not delivered yet only if it is moved back",
+                  journal->trouble, journal->figures.live);
+    else if (journal->astray)
+        log_error("journal: requests are refused: %s", journal->trouble);
+    else
+        log_error("journal: requests are refused: %s",
+                  refused->fault == JOURNAL_DISK ? refused->error : "max_size_mib is reached");
+}
+
 /* refused: one of `count`; NULL: none. */
 static void write_tell(struct journal *journal, const struct journal_write *refused, uint64_t count)
 {
@@ -334,8 +352,7 @@ static void write_tell(struct journal *journal, const struct journal_write *refu
         return;
     }
     if (!journal->refusing.logged) {
-        log_error("journal: requests are refused: %s",
-                  refused->fault == JOURNAL_DISK ? refused->error : "max_size_mib is reached");
+        tell_refused(journal, refused);
         journal->refusing.since = clock_wall(journal->settings.clock);
         journal->refusing.count = 0;
     }
@@ -353,6 +370,8 @@ const char *journal_why_lost(const struct journal *journal, const char *otherwis
 
 static const char *trouble_of(const struct journal *journal, const struct journal_write *refused)
 {
+    if (journal->astray)
+        return journal->astray;
     if (refused && refused->fault == JOURNAL_DISK)
         return refused->error;
     return journal->left_behind
@@ -381,6 +400,8 @@ static void write_count_refused(struct journal *journal, const struct journal_wr
 void journal_write_group(struct journal *journal, struct journal_write *first,
                          struct journal_pending_note *notes)
 {
+    if (journal->astray)
+        journal_follow_path(journal);
     while (notes) {
         struct journal_pending_note *next = notes->next;
         write_note(journal, notes);
@@ -396,8 +417,9 @@ void journal_write_group(struct journal *journal, struct journal_write *first,
         journal_sync_late(journal);
     journal_follow_path(journal);
     bool synced = journal_rescue(journal);
-    take_back(journal, first, synced,
-              synced ? journal_why_lost(journal, "its files were removed") : disk_error(EIO));
+    const char *error = synced ? journal->astray : disk_error(EIO);
+    take_back(journal, first, !error,
+              error ? error : journal_why_lost(journal, "its files were removed"));
     write_count_refused(journal, first);
 }
 

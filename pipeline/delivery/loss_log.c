@@ -172,6 +172,7 @@ static void failed_locked(struct loss_log *log, const struct outcome *why)
     begin_incident(log, why);
     log->incident.failed_requests++;
     log->rejected = why->verdict != VERDICT_RETRY;
+    log->retry.stands = !log->rejected;
     log->failed = clock_wall(log->clock);
     set_error(log, why, log->rejected);
 }
@@ -301,7 +302,7 @@ static uint64_t flush_due(void *ctx, uint64_t mono_ns)
     end_incident(log);
     uint64_t next = incident_ends(&log->incident), look = look_for_silence(log, mono_ns);
     next = look < next ? look : next;
-    if (log->waits && is_news(&log->retry)) {
+    if (log->waits && log->retry.stands && is_news(&log->retry)) {
         uint64_t due = tell_retry(log, mono_ns);
         next = due < next ? due : next;
     }
@@ -363,6 +364,7 @@ void loss_log_retry(struct loss_log *log, const struct outcome *why, uint64_t wa
     uint64_t now = clock_mono(log->clock);
     pthread_mutex_lock(&log->lock);
     failed_locked(log, why);
+    retry->stands = true;
     retry->kind = kind_of(why);
     retry->due_ns = now + wait_ns;
     snprintf(retry->text, sizeof retry->text, "%s",
@@ -388,6 +390,7 @@ void loss_log_progress(struct loss_log *log)
     if (!atomic_load_explicit(&log->unwell, memory_order_relaxed))
         return;
     pthread_mutex_lock(&log->lock);
+    log->retry.stands = false;
     bool first = incident_succeed(&log->incident, log->clock);
     end_incident(log);
     end_wait(log);

@@ -37,6 +37,7 @@ struct loss_retry {
     uint64_t told_ns;    /* mono */
     uint64_t recovered;  /* wall: since when it delivered before it failed anew, untold; 0: it is as
                             told */
+    bool stands;         /* nothing has succeeded or been dropped since */
     char text[sizeof((struct outcome *)0)->text];
 };
 

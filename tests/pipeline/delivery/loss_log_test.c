@@ -507,6 +507,26 @@ START_TEST(another_reason_of_a_failure_is_told_within_ten_seconds)
 }
 END_TEST
 
+START_TEST(a_retry_that_is_over_is_not_told_later)
+{
+    begin();
+    lose_for(CAUSE_AUTH, "HTTP 401", 1);
+    loss_log_success(&losses);
+    fake_clock_advance(&fake, 6 * NS_PER_S);
+    ticker_step(ticker);
+    retry_for("HTTP 429: quota used up");
+    loss_log_success(&losses);
+    fake_clock_advance(&fake, 20 * NS_PER_S);
+    lose_for(CAUSE_UNSUPPORTED, "HTTP 404", 4);
+    lose_for(CAUSE_UNSUPPORTED, "HTTP 404", 4); /* its line is left for later */
+    fake_clock_advance(&fake, 30 * NS_PER_S);
+    ticker_step(ticker);
+    end();
+    const char *told = strstr(lines(), "quota used up");
+    ck_assert(told && !strstr(told + 1, "quota used up"));
+}
+END_TEST
+
 START_TEST(what_a_full_queue_displaces_is_an_incident)
 {
     const struct outcome full = outcome_of(VERDICT_RETRY, CAUSE_FULL, "the oldest in a full queue");
@@ -567,6 +587,7 @@ int main(void)
         an_answer_that_comes_late_is_told,
         what_waits_after_a_success_is_not_called_dropped,
         another_reason_of_a_failure_is_told_within_ten_seconds,
+        a_retry_that_is_over_is_not_told_later,
         what_a_full_queue_displaces_is_an_incident,
         what_is_lost_after_retries_is_told_while_others_wait,
         NULL,
