@@ -529,6 +529,8 @@ void known_seen(struct known *known, const struct known_seen *seen, uint64_t now
     if (span->dealt || (counted && seen->child))
         return;
     span->service = known_seen_service(known, span, seen, now);
+    if (seen->ended)
+        trouble_seen(known->services[span->service], seen->ended, now);
     if (span == own)
         known_note_passed(span, seen);
     bool costs = known_owes(span) || span->recalled;

@@ -43,6 +43,8 @@ struct known_service {
     uint64_t linked_at;   /* when the last link was decided, wall */
     uint64_t hold;        /* how long its spans wait at most; 0: not known */
     uint64_t sent_after;  /* how long after its end the last span arrived */
+    uint64_t ahead;       /* how long before its end the last local root arrived, ... */
+    uint32_t ahead_run;   /* ... and how many in a row did so by long */
     uint64_t late;        /* how late the last profile with samples of its spans came ... */
     uint64_t late_window; /* ... and how long it is */
     uint64_t vain_at;   /* when a span last waited in vain for a profile that was long due; wall */

@@ -15,6 +15,13 @@ static const struct watch_reason came_late = {
     "Let the profiler upload more often, or raise `hold` of the correlation processor above the "
     "time that its profiles take to arrive."};
 
+/* The same of one that looked too old to wait. */
+static const struct watch_reason came_late_old = {
+    "came_late",
+    "By its own time it started before spanlink did, so it was forwarded at once. Samples with its "
+    "id came after that.",
+    "Nothing needs to be done, unless the clock of its host is behind: later spans wait."};
+
 #define IDS_UNMATCHED "ids_unmatched" /* as correlation calls it */
 #define BEFORE_FIRST  "It ended before the first profile of its service came, so it has no link. "
 #define LATER_WAIT    "Nothing needs to be done: later spans wait for their profiles."
@@ -182,7 +189,7 @@ static const struct watch_reason *reason_now(const struct known *known,
     bool late = first && first->arrived > span->decided && (missed_samples(decided) || old);
     if (late && is_word(decided, "not_profiled"))
         return &before_first;
-    return late ? &came_late : decided;
+    return !late ? decided : old ? &came_late_old : &came_late;
 }
 
 static bool has_reason(const struct known_span *span)
@@ -390,24 +397,25 @@ static void tell_late(const struct known *known, const struct known_span *span,
         late, waited);
 }
 
-/* Where spans and profiles alike come so late by their own time, their clock must be behind. */
-#define BEHIND_AT_LEAST (15 * NS_PER_S)
+/* A clock that is behind makes all spans of a service old. Returns whether it is. */
+static bool tell_behind(const struct known_service *service, struct told_reason *told)
+{
+    uint64_t late;
+    if (!trouble_is_behind(service, &late))
+        return false;
+    snprintf(told->text_buffer, sizeof told->text_buffer,
+             "By its own time it started before spanlink did. Spans of its service come %.0f s "
+             "after their end, and profiles %.0f s after theirs: its clock seems to be behind.",
+             (double)service->sent_after / 1e9, (double)late / 1e9);
+    told->text = told->text_buffer;
+    told->fix = "Set the clock of its host.";
+    return true;
+}
 
-/* A clock that is behind makes all spans of a service old. */
 static void tell_before_start(const struct known_service *service, struct told_reason *told)
 {
     int64_t apart = service->apart_ns;
-    uint64_t late = service->any_end && service->any_came > service->any_end
-                        ? service->any_came - service->any_end
-                        : 0;
-    if (!service->apart_run && service->sent_after >= BEHIND_AT_LEAST && late >= BEHIND_AT_LEAST) {
-        snprintf(told->text_buffer, sizeof told->text_buffer,
-                 "By its own time it started before spanlink did. Spans of its service come %.0f s "
-                 "after their end, and profiles %.0f s after theirs: its clock seems to be behind.",
-                 (double)service->sent_after / 1e9, (double)late / 1e9);
-        told->text = told->text_buffer;
-        told->fix = "Set the clock of its host.";
-    }
+    tell_behind(service, told);
     if (!service->apart_run)
         return;
     snprintf(told->text_buffer, sizeof told->text_buffer,
@@ -536,6 +544,8 @@ void reason_of_service(const struct known *known, const struct known_service *se
         tell_later(service, told);
     } else if (before_start(reason)) {
         tell_before_start(service, told);
+    } else if (reason == &came_late_old) {
+        tell_behind(service, told);
     } else if (reason == &came_late && tell_clocks(service, told)) {
         return;
     } else if (reason == &came_late || is_vain(reason)) {

@@ -8,6 +8,11 @@
 /* Spans in a row whose samples are far from them; one alone may be a mistake of its own. */
 enum { APART_AT_LEAST = 3 };
 
+static uint64_t trouble_apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
 void trouble_decided(struct known_service *service, const struct watch_decision *decision)
 {
     service->has_spans = true;
@@ -21,17 +26,38 @@ void trouble_decided(struct known_service *service, const struct watch_decision 
         service->sent_after = decision->arrived - decision->ended;
 }
 
+void trouble_seen(struct known_service *service, uint64_t ended, uint64_t now)
+{
+    service->ahead = ended > now ? ended - now : 0;
+    service->ahead_run = service->ahead > KNOWN_OPENS ? service->ahead_run + 1 : 0;
+}
+
+#define BEHIND_AT_LEAST (15 * NS_PER_S)
+
+bool trouble_is_behind(const struct known_service *service, uint64_t *late)
+{
+    *late = service->any_end && service->any_came > service->any_end
+                ? service->any_came - service->any_end
+                : 0;
+    return !service->apart_run && service->sent_after >= BEHIND_AT_LEAST &&
+           *late >= BEHIND_AT_LEAST;
+}
+
+/* Whether its spans end in the future, and its profiles do not. */
+static bool trouble_is_ahead(const struct known_service *service)
+{
+    uint64_t profiles =
+        service->any_end > service->any_came ? service->any_end - service->any_came : 0;
+    return service->ahead_run >= APART_AT_LEAST && service->any_came &&
+           trouble_apart(service->ahead, profiles) > KNOWN_OPENS;
+}
+
 /* The first window with samples of a span; NULL: it is forgotten, or of another service. */
 static const struct known_window *trouble_window(const struct known *known,
                                                  const struct known_span *span)
 {
     const struct known_window *window = known_window(known, span->first_window);
     return window && window->service == span->service ? window : NULL;
-}
-
-static uint64_t trouble_apart(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : b - a;
 }
 
 const char *trouble_clock_fix(const struct known *known, const struct known_span *span,
@@ -126,6 +152,27 @@ static void trouble_tell_apart(const struct known_service *service, struct told_
     told->fix = service->apart_fix;
 }
 
+static void trouble_tell_ahead(const struct known_service *service, struct told_reason *told)
+{
+    snprintf(told->text_buffer, sizeof told->text_buffer,
+             "By this process's clock, its spans end %.0f s in the future, and its profiles do "
+             "not: Grafana, which asks for 30 s around a span, finds none.",
+             (double)service->ahead / 1e9);
+    told->text = told->text_buffer;
+    told->fix = "Set the clock of the host of the span's SDK.";
+}
+
+static void trouble_tell_behind(const struct known_service *service, uint64_t late,
+                                struct told_reason *told)
+{
+    snprintf(told->text_buffer, sizeof told->text_buffer,
+             "Its spans come %.0f s after their end, and its profiles %.0f s after theirs: its "
+             "clock seems to be behind.",
+             (double)service->sent_after / 1e9, (double)late / 1e9);
+    told->text = told->text_buffer;
+    told->fix = "Set the clock of its host.";
+}
+
 static void trouble_tell_silent(const struct known_service *service, struct told_reason *told)
 {
     snprintf(told->text_buffer, sizeof told->text_buffer,
@@ -138,12 +185,17 @@ static void trouble_tell_silent(const struct known_service *service, struct told
 bool trouble_of(const struct known *known, const struct known_service *service,
                 struct told_reason *told)
 {
+    uint64_t late;
     *told = (struct told_reason){0};
     if (service->unmatched) {
         told->text = known->reasons[service->unmatched - 1]->text;
         told->fix = known->reasons[service->unmatched - 1]->fix;
     } else if (service->apart_run >= APART_AT_LEAST) {
         trouble_tell_apart(service, told);
+    } else if (trouble_is_ahead(service)) {
+        trouble_tell_ahead(service, told);
+    } else if (trouble_is_behind(service, &late) && late > KNOWN_OPENS) {
+        trouble_tell_behind(service, late, told);
     } else if (trouble_is_late(service, told->text_buffer, sizeof told->text_buffer,
                                told->fix_buffer, sizeof told->fix_buffer)) {
         told->text = told->text_buffer;

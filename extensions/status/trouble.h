@@ -13,6 +13,13 @@ struct told_reason;
 /* Notes what a decision says about its service. */
 void trouble_decided(struct known_service *service, const struct watch_decision *decision);
 
+/* Notes that a span of a service passed; ended: by its own clock; both wall. */
+void trouble_seen(struct known_service *service, uint64_t ended, uint64_t now);
+
+/* Whether spans and profiles alike come so long after their end, by their own time, that the clock
+ * of their host must be behind. late: of its profiles. */
+bool trouble_is_behind(const struct known_service *service, uint64_t *late);
+
 /* Notes what its samples say of a span. Returns known_out_of_reach of one that was decided, unless
  * it may have begun near its profiles. */
 int64_t trouble_sampled(const struct known *known, const struct known_span *span);

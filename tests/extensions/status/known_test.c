@@ -631,8 +631,39 @@ START_TEST(a_clock_that_is_behind_makes_no_late_uploads)
         known_decided(&rig.known, &decision);
         sampled_late(&rig, id, NOW - 300 * NS_PER_S, 300 * NS_PER_S, 80 * NS_PER_S);
     }
-    ck_assert(!has_problem(&rig, &told));
+    ck_assert(has_problem(&rig, &told));
+    ck_assert_str_eq(told.text,
+                     "Its spans come 300 s after their end, and its profiles 300 s after "
+                     "theirs: its clock seems to be behind.");
     rig_release(&rig);
+}
+END_TEST
+
+/* Grafana looks for profiles at the spans' time. */
+START_TEST(a_span_s_clock_that_is_ahead_is_a_problem_where_the_profiles_is_not)
+{
+    for (uint64_t ahead = 0; ahead <= 120; ahead += 60) {
+        struct rig rig;
+        struct told_reason told = {0};
+        rig_init(&rig);
+        for (uint64_t id = 1; id <= 3; id++) {
+            const struct known_seen seen = {.id = id,
+                                            .service = VIEW("shop"),
+                                            .name = VIEW("GET"),
+                                            .link = id,
+                                            .ended = NOW + 120 * NS_PER_S};
+            sampled_in(&rig,
+                       (struct watch_window){.kind = "process_cpu",
+                                             .start = NOW + (ahead - 1) * NS_PER_S,
+                                             .end = NOW + ahead * NS_PER_S,
+                                             .arrived = NOW,
+                                             .times_cpu = true},
+                       (struct watch_sample){.id = id, .samples = 1, .cpu_ns = 5});
+            known_seen(&rig.known, &seen, NOW);
+        }
+        ck_assert_int_eq(has_problem(&rig, &told), ahead < 120);
+        rig_release(&rig);
+    }
 }
 END_TEST
 
@@ -1956,6 +1987,7 @@ SUITE_MAIN(
     a_profile_id_is_a_link_unless_it_was_decided_otherwise,
     refused_profiles_are_the_reason_until_one_is_accepted,
     names_differ_where_no_sample_came_under_the_name_of_the_span,
+    a_span_s_clock_that_is_ahead_is_a_problem_where_the_profiles_is_not,
     samples_after_the_decision_came_late, samples_of_a_child_whose_root_has_none_came_late_too,
     spans_before_the_first_profile_need_nothing, what_came_before_a_reload_is_not_known,
     a_service_without_ids_has_no_span_that_was_not_caught_computing,
