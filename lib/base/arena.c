@@ -112,6 +112,28 @@ void *arena_array_raw(struct arena *arena, size_t count, size_t size)
     return overflows(count, size) ? NULL : alloc_raw(arena, count * size);
 }
 
+struct arena_mark arena_mark(const struct arena *arena)
+{
+    const struct arena_block *block = arena->blocks;
+    return (struct arena_mark){block, block ? block->used : 0, arena->used};
+}
+
+void arena_rewind(struct arena *arena, struct arena_mark mark)
+{
+    size_t freed = 0;
+    while (arena->blocks != mark.block) {
+        struct arena_block *next = arena->blocks->next;
+        freed += sizeof *next + arena->blocks->size;
+        free(arena->blocks);
+        arena->blocks = next;
+    }
+    if (arena->blocks)
+        arena->blocks->used = mark.block_used;
+    arena->used = mark.used;
+    if (freed)
+        arena_give(arena, freed);
+}
+
 char *arena_text(struct arena *arena, struct view view)
 {
     char *text = view.size == SIZE_MAX ? NULL : arena_alloc(arena, view.size + 1);

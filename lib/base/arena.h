@@ -46,6 +46,14 @@ void *arena_array(struct arena *arena, size_t count, size_t size);
 /* As arena_array, but the memory is not zeroed. */
 void *arena_array_raw(struct arena *arena, size_t count, size_t size);
 
+/* A place to which an arena can be rewound, which frees all that was handed out since. */
+struct arena_mark {
+    const struct arena_block *block;
+    size_t block_used, used;
+};
+struct arena_mark arena_mark(const struct arena *arena);
+void arena_rewind(struct arena *arena, struct arena_mark mark);
+
 /* Copies the view and appends a NUL. */
 char *arena_text(struct arena *arena, struct view view);
 

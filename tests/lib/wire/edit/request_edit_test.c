@@ -449,6 +449,54 @@ START_TEST(fields_beside_noted_attributes_are_found)
 }
 END_TEST
 
+/* Sets what it makes in the arena, and leaves `*ctx` bytes there that nobody uses. */
+static enum edit_verdict make_much(void *ctx, struct request_edit *at, enum edit_level level)
+{
+    const size_t waste = *(const size_t *)ctx;
+    struct record *span = &at->records[level];
+    struct proto_field name;
+    ck_assert(record_get(span, 5, &name));
+    unsigned number = name.bytes.data[0];
+    char *text = arena_text(&arena, VIEW("name 0 of its resource"));
+    void *wasted = arena_alloc(&arena, waste);
+    ck_assert(text && wasted);
+    memset(wasted, 0xa5, waste);
+    text[5] = (char)number;
+    struct value value = value_string(view_of(text));
+    attributes_set(record_attributes(span), VIEW("made"), &value);
+    if (number % 3 == 0)
+        record_set_bytes(span, 5, view_of(text));
+    /* What is around it is read late, so that it is made between others. */
+    if (number % 4 == 0 &&
+        attributes_get(record_attributes(&at->records[EDIT_RESOURCE]), VIEW("shop"), &value))
+        attributes_set(record_attributes(span), VIEW("shop"), &value);
+    return number % 7 == 0 ? EDIT_DROP : EDIT_KEEP;
+}
+
+START_TEST(what_is_made_for_an_item_is_freed_with_it)
+{
+    enum { SPANS = 200 };
+    static uint8_t plain[sizeof out];
+    struct bytes spans;
+    bytes_init(&spans, SIZE_MAX, NULL);
+    for (int i = 0; i < SPANS; i++) {
+        char name[] = {(char)('0' + i % 64), '\0'};
+        bytes_append_view(&spans, PB_SPAN(PB_MESSAGE(5, view_of(name)), pb_attribute(9, "a", "1")));
+    }
+    struct view request = PB_MESSAGE(1, PB_MESSAGE(1, pb_attribute(1, "shop", "x")),
+                                     PB_MESSAGE(2, bytes_view(&spans)));
+    size_t waste = 1;
+    struct request_edit edit = {
+        .signal = SIGNAL_TRACES, .levels = EDIT_BIT(EDIT_ITEM), .step = make_much, .ctx = &waste};
+    struct request_edit wasteful = edit;
+    struct view made = run(&edit, request, true);
+    memcpy(plain, made.data, made.size);
+    waste = 32 << 10; /* of the arena's 1 MiB */
+    ck_assert(view_eq(run(&wasteful, request, true), (struct view){plain, made.size}));
+    bytes_release(&spans);
+}
+END_TEST
+
 START_TEST(memory_that_runs_out_is_said)
 {
     struct view request = two_spans();
@@ -472,5 +520,6 @@ SUITE_MAIN("request_edit", a_step_sets_what_is_around_it, a_step_sets_schema_url
            a_schema_url_that_is_the_same_changes_nothing, what_is_empty_goes_too,
            every_level_can_be_dropped, a_step_can_abort, unknown_fields_survive,
            a_resource_behind_its_spans_is_put_in_front, a_sieve_changes_no_result,
-           attributes_that_do_not_pass_the_sieve_are_left_out, memory_that_runs_out_is_said,
+           attributes_that_do_not_pass_the_sieve_are_left_out,
+           what_is_made_for_an_item_is_freed_with_it, memory_that_runs_out_is_said,
            a_note_changes_no_result, fields_beside_noted_attributes_are_found)
