@@ -119,10 +119,14 @@ struct component {
     /* Its own metrics, beside those of every component of its kind; rows over fields of the
      * instance need nothing more. NULL: none. */
     const struct metric *metrics;
-    const struct metric *measured; /* rows over fields that measure adds; NULL: none */
     /* Adds the points of rows without a field; takes no lock that the data path needs. Between open
      * and close. Any thread. NULL: none. */
     void (*measure)(void *self, struct metrics *metrics);
+
+    /* Processors: goes on from what an instance with its id counted, whose place it takes at a
+     * reload: fields that measure adds. Those of `metrics` are carried over anyway. Neither is used
+     * meanwhile. NULL: none. */
+    void (*inherit)(void *self, const void *old);
 
     /* Exporters: where a signal goes, a URL or unix:/path; between open and close. NULL: none. */
     const char *(*url)(const void *self, enum signal signal);

@@ -399,10 +399,10 @@ static bool read_value(const struct node *node, struct key_value *value)
     const char *text = plain(node);
     if (node->kind == NODE_LIST || node->kind == NODE_MAP)
         return read_items(node, value);
-    if (node->kind == NODE_NULL)
+    if (node->kind == NODE_NULL && !node->original)
         return true;
     value->kind = KEY_VALUE_STRING;
-    if (text && !node->original && scalar_bool(text, &value->boolean))
+    if (text && scalar_bool(text, &value->boolean))
         value->kind = KEY_VALUE_BOOL;
     else if (text && scalar_type(text) == SCALAR_INT && scalar_int(text, &value->integer))
         value->kind = KEY_VALUE_INT;

@@ -59,7 +59,8 @@ static bool settings_fill_given(const struct key *key, const struct node *node)
 {
     if (!node || node->kind != NODE_NULL)
         return node;
-    bool string = key->type == KEY_TYPE_STRING || key->type == KEY_TYPE_SECRET;
+    bool string = key->type == KEY_TYPE_STRING || key->type == KEY_TYPE_SECRET ||
+                  key->type == KEY_TYPE_VALUE || key->type == KEY_TYPE_TREE;
     return string && node->original;
 }
 

@@ -317,7 +317,8 @@ static void hand_counts_on(const struct reload *reload)
         if (!to || !to->used || to->component != from->component)
             continue;
         metrics_carry_fields(from->component->metrics, from->self, to->self);
-        metrics_carry_fields(from->component->measured, from->self, to->self);
+        if (from->component->inherit)
+            from->component->inherit(to->self, from->self);
     }
 }
 

@@ -362,6 +362,11 @@ static void filter_measure(void *instance, struct metrics *metrics)
     metrics_add_fields(metrics, filtered_metrics, self);
 }
 
+static void filter_inherit(void *instance, const void *old)
+{
+    metrics_carry_fields(filtered_metrics, old, instance);
+}
+
 const struct component processor_filter = {
     .type = "filter",
     .text = "drops telemetry by OTTL conditions",
@@ -374,7 +379,7 @@ const struct component processor_filter = {
     .open = filter_open,
     .step = filter_step,
     .metrics = filter_metrics,
-    .measured = filtered_metrics,
+    .inherit = filter_inherit,
     .measure = filter_measure,
     .close = filter_close,
 };

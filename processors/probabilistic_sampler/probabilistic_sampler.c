@@ -462,6 +462,18 @@ static void sampler_measure(void *instance, struct metrics *metrics)
         }
 }
 
+static void sampler_inherit(void *instance, const void *old)
+{
+    const struct sampler *from = old;
+    struct sampler *self = instance;
+    for (int signal = 0; signal < SIGNAL_COUNT; signal++)
+        for (int policy = 0; policy < POLICIES; policy++) {
+            atomic_fetch_add(&self->kept[signal][policy], atomic_load(&from->kept[signal][policy]));
+            atomic_fetch_add(&self->dropped[signal][policy],
+                             atomic_load(&from->dropped[signal][policy]));
+        }
+}
+
 const struct component processor_probabilistic_sampler = {
     .type = "probabilistic_sampler",
     .text = "keeps a share of traces or log records",
@@ -474,4 +486,5 @@ const struct component processor_probabilistic_sampler = {
     .open = sampler_open,
     .consume = sampler_consume,
     .measure = sampler_measure,
+    .inherit = sampler_inherit,
 };

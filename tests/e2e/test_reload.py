@@ -204,6 +204,8 @@ processors:
     trace_conditions: ['span.name == "{drops}"']
   groupbyattrs:
     keys: [{key}]
+  probabilistic_sampler:
+    sampling_percentage: {percent}
 exporters:
   file:
     path: {folder}/out.jsonl
@@ -215,7 +217,7 @@ service:
   pipelines:
     traces:
       receivers: [otlp]
-      processors: [filter, groupbyattrs]
+      processors: [filter, groupbyattrs, probabilistic_sampler]
       exporters: [file]
 """
 
@@ -229,24 +231,25 @@ def test_a_processor_that_changes_goes_on_counting(tmp_path):
 
     def counts():
         page = requests.get(f"http://127.0.0.1:{metrics}/metrics", timeout=5).text
-        names = ("filter_spans_filtered", "groupbyattrs_num_non_grouped_spans")
+        names = ("filter_spans_filtered", "groupbyattrs_num_non_grouped_spans",
+                 "probabilistic_sampler_count_traces_sampled")
         return [float(line.split()[-1]) for name in names for line in page.splitlines()
                 if line.startswith(f"otelcol_processor_{name}")]
 
-    write(drops="a", key="x")
+    write(drops="a", key="x", percent=100)
     program = harness.Program("spanlink", tmp_path, [harness.SPANLINK, "--config", path])
     program.wait_ports(port, metrics)
     with requests.Session() as session:
         for name in "aabbb":
             assert post(session, port, name) == 200
-        assert counts() == [2, 3]
-        write(drops="b", key="y")
+        assert counts() == [2, 3, 3]
+        write(drops="b", key="y", percent=99.9999)
         program.process.send_signal(signal.SIGHUP)
         assert harness.wait_for(lambda: "reloaded: " in program.log.read_text(), 20)
-        assert counts() == [2, 3]
+        assert counts() == [2, 3, 3]
         for name in "aabbb":
             assert post(session, port, name) == 200
-    assert counts() == [5, 5]
+    assert counts() == [5, 5, 5]
     assert program.stop() == 0
 
 
