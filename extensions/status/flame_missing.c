@@ -98,13 +98,12 @@ static void say_names(struct status *self, const struct flame_query *query, stru
         if (!each->profiles_under)
             continue;
         if (names_eq(&known->names, each->name, view_of(query->service)))
-            flame->text =
-                "Samples of its spans came under the name of another service, and are in "
-                "that one's flame graph: see profile_services_unmatched in /api/services.";
+            flame->text = "Samples of its spans came under the name of another service and are in "
+                          "that service's flame graph. The Why view of the status page names it.";
         else if (names_eq(&known->names, known->services[each->profiles_under]->name,
                           view_of(query->service)))
-            flame->text = "Some of its samples name spans of another service, and count for the "
-                          "routes of that: see profile_services_unmatched in /api/services.";
+            flame->text = "Some of its samples name spans of another service and count for that "
+                          "service's routes. The Why view of the status page names it.";
         else
             continue;
         flame->fix = "Give the profiler and the SDK of the spans the same name.";
@@ -231,8 +230,7 @@ void wanted_say_missing(struct status *self, struct wanted *wanted, struct flame
     /* They are not added up: OTLP profiles may give the same time as samples and as cpu. */
     if (!flame->text && several) {
         flame->text = "CPU time came in profiles of several types, and one of them is drawn.";
-        flame->fix =
-            "Choose another of `types` that has :cpu: (the parameter type) to see its part.";
+        flame->fix = "Choose another type of CPU time to see its part.";
         flame->truncated |= !*query->type;
     }
 }

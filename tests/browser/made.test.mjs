@@ -657,6 +657,7 @@ describe("a profiler with another name", () => {
     await page.getByText("Samples of its spans came under another name").waitFor();
     await page.getByRole("link", { name: "shop-profiler" }).click();
     await page.getByText("10 ms").first().waitFor();
+    await page.getByText(/count for that service's routes\. The Why view of the status page names it/).waitFor();
     assert.ok((await page.getByLabel("Service").locator("option").allInnerTexts())
       .includes("shop-profiler"));
     await sendProfile(spanlink, "shop", [{ stack: ["main"], value: 10_000_000, span: id(16) }],
