@@ -352,7 +352,7 @@ test("a search for a service and a name shows traces that begin there first", as
   await until(async () => (await spanlink.api("/api/traces?name=GET%20/fail")).traces.length === 2
     && (await spanlink.api("/api/services")).services.length === 2, "the traces");
   const page = await open(browser, `${spanlink.url}/#/traces?q=shop%20GET%20/fail`);
-  await page.getByText("traces that begin in what you search are first").waitFor();
+  await page.getByText("traces whose root span matches come first, then those in which another span does").waitFor();
   const links = page.getByRole("table", { name: "Traces" }).locator("a.stretched");
   assert.deepEqual(await links.evaluateAll((nodes) => nodes.map((node) => node.getAttribute("href"))),
     [wanted.traceId, root.traceId].map((trace) => `#/trace/${trace}`));

@@ -93,17 +93,25 @@ describe("an empty process", () => {
     await close(page);
   });
 
-  test("a filter without a unit is answered with a sentence", async () => {
+  test("a filter that is no duration is answered with a sentence", async () => {
     const page = await open(browser, `${spanlink.url}/#/traces`);
     const least = page.getByLabel("CPU from");
-    await least.fill("10");
-    await least.press("Enter");
-    await page.getByRole("alert").getByText("CPU from: write a unit, such as 5ms").waitFor();
-    assert.deepEqual(await violations(page), []);
-    await least.fill("10 ms");
-    await least.press("Enter");
-    await page.getByText(/write a unit/).waitFor({ state: "hidden" });
-    await page.waitForURL(/min_cpu=10ms/);
+    const hint = page.getByRole("alert").getByText("CPU from: write one number and its unit, such as 5ms");
+    for (const [wrong, right, value] of [["10", "10 ms", "10ms"], ["1h30m", "1.5h", "1.5h"],
+      ["9999999h", "20µs", "20us"]]) {
+      await least.fill(wrong);
+      await least.press("Enter");
+      await hint.waitFor();
+      assert.equal(await least.getAttribute("aria-invalid"), "true");
+      assert.deepEqual(await violations(page), []);
+      await least.fill(right);
+      await hint.waitFor({ state: "hidden" });
+      await page.waitForURL(new RegExp(`min_cpu=${value}$`));
+      assert.equal(await page.getByText("The traces cannot be shown").count(), 0);
+    }
+    await least.fill("5");
+    await hint.waitFor();
+    assert.match(page.url(), /min_cpu=20us$/);
     await close(page);
   });
 

@@ -108,11 +108,60 @@ describe("CPU and wall time", () => {
     await close(page);
   });
 
-  test("are found by the first 16 digits of a trace id", async () => {
+  test("are found by the first digits of a trace id, and opened by Enter", async () => {
     const page = await open(browser, spanlink.url);
-    await page.getByRole("searchbox").fill(cpu.traceId.slice(0, 16));
-    await page.getByText("1 shown").waitFor();
+    for (const digits of [16, 8, 31]) {
+      await page.getByRole("searchbox").fill(cpu.traceId.slice(0, digits).toUpperCase());
+      await page.getByText("1 shown").waitFor();
+      await page.getByRole("link", { name: "shop GET /sum" }).waitFor();
+      await page.getByRole("searchbox").press("Enter");
+      await page.waitForURL(`${spanlink.url}/#/trace/${cpu.traceId}`);
+      await page.getByRole("treeitem", { name: "shop GET /sum" }).waitFor();
+      await page.goBack();
+      await page.getByRole("searchbox").waitFor();
+    }
+    await page.getByRole("searchbox").fill(`0x${cpu.spanId}`);
+    await page.getByRole("searchbox").press("Enter");
+    await page.waitForURL(`${spanlink.url}/#/trace/${cpu.traceId}?span=${cpu.spanId}`);
+    await close(page);
+  });
+
+  test("are filtered while a duration is typed, and Tab goes to the next field", async () => {
+    const page = await open(browser, spanlink.url);
     await page.getByRole("link", { name: "shop GET /sum" }).waitFor();
+    const names = page.getByLabel("Service").locator("option");
+    await names.nth(2).waitFor({ state: "attached" });
+    await page.getByLabel("Spans").focus();
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("1ms");
+    await page.keyboard.press("Tab");
+    await page.waitForURL(/min_duration=1ms$/);
+    await page.getByText(/shown/).waitFor();
+    await page.keyboard.type("4s");
+    assert.equal(await page.getByLabel("CPU from").inputValue(), "4s");
+    await page.waitForURL(/min_duration=1ms&min_cpu=4s$/);
+    await page.getByText("1 shown").waitFor();
+    assert.equal(await page.getByLabel("CPU from").evaluate((field) => field === document.activeElement), true);
+    await page.getByLabel("CPU from").fill("2h");
+    await page.getByRole("heading", { name: "No trace matches" }).waitFor();
+    await page.getByRole("button", { name: "Clear the search" }).click();
+    await page.getByRole("link", { name: "shop GET /sum" }).waitFor();
+    for (const label of ["Duration from", "CPU from"]) {
+      assert.equal(await page.getByLabel(label).inputValue(), "", label);
+    }
+    await close(page);
+  });
+
+  test("stay filtered as their address says, whatever was typed before it was left", async () => {
+    const page = await open(browser, `${spanlink.url}/#/traces?service=shop&linked=true&min_cpu=4s`);
+    await page.getByText("1 shown").waitFor();
+    assert.equal(await page.getByLabel("Service").inputValue(), "shop");
+    assert.equal(await page.getByLabel("Spans").inputValue(), "true");
+    await page.getByRole("searchbox").fill("GET");
+    await page.evaluate(() => (location.hash = "#/cost"));
+    await page.getByRole("heading", { name: "Cost by route" }).waitFor();
+    await page.waitForTimeout(400);
+    assert.equal(page.url(), `${spanlink.url}/#/cost`);
     await close(page);
   });
 

@@ -100,9 +100,12 @@ export function segmented(label, choices, value, onchange) {
 /** A select with its label. Choices: value and text. */
 export function select(label, choices, value, onchange) {
 	const node = h("select", { onchange: () => onchange(node.value) });
-	fill(node, choices.map(([v, text]) => h("option", { value: v, text })));
-	node.value = value;
 	const wrap = h("label.field", h("span", label), node);
 	wrap.select = node;
+	wrap.set = (all, chosen) => {
+		fill(node, all.map(([v, text]) => h("option", { value: v, text })));
+		node.value = chosen;
+	};
+	wrap.set(choices, value);
 	return wrap;
 }

@@ -174,7 +174,8 @@ export function problems({ components, trouble, refused_reload: refused }) {
 
 /** Whether the API accepts a text as a duration, such as 10ms or 1.5s. */
 export function isDuration(text) {
-	return /^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text);
+	const [, number, unit] = /^(\d+(?:\.\d*)?)(ns|us|ms|s|m|h)$/.exec(text) ?? [];
+	return number * { ns: 1, us: 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9 }[unit] < 9e18;
 }
 
 /** "process_cpu:cpu:nanoseconds:cpu:nanoseconds" in words. */

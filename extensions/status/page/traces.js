@@ -12,6 +12,9 @@ const PAGE = 200;
 const EVERY = 2000;
 const SORTS = [["latest", "Latest"], ["cpu", "Most CPU"], ["duration", "Longest"]];
 
+/* of a trace id */
+const BEGINNING = /^[0-9a-f]{8,31}$/i;
+
 export const title = () => "Traces";
 
 /* The view whose list was paused, while another is shown; null: it was not. */
@@ -29,11 +32,11 @@ function queries(params, services) {
 	/* of a trace id, or a word */
 	let prefix = null;
 	for (const part of (params.q ?? "").trim().split(/\s+/).filter(Boolean)) {
-		const id = /^(?:00-)?([0-9a-f]{32})(?:-[0-9a-f]{16}(?:-[0-9a-f]{2})?)?$/i.exec(part);
-		if (id) base.trace_id = id[1].toLowerCase();
+		const id = traceIdOf(part);
+		if (id) base.trace_id = id;
 		else if (spanIdOf(part)) base.span_id = spanIdOf(part);
 		else free.push(part);
-		if (/^[0-9a-f]{8,31}$/i.test(part)) prefix = part.toLowerCase();
+		if (BEGINNING.test(part)) prefix = part.toLowerCase();
 	}
 	if (free.length === 0) return [base, ...(prefix && !base.trace_id
 		? [{ ...base, span_id: undefined, trace_id: prefix }] : [])];
@@ -70,11 +73,11 @@ function joined(answers, sort) {
 		: sort === "duration" ? b.duration_ns - a.duration_ns : between(a.start_unix_nano, b.start_unix_nano)));
 }
 
-/* Of a search in several words, the traces that begin in what it names come first. */
+/* The traces whose root span has all words of a search, and the others. */
 function ranked(rows, search) {
 	const text = search.trim().replace(/\s+/g, " ").toLowerCase();
 	const isWhole = ({ service, name }) => plain(`${service} ${name}`).toLowerCase().includes(text);
-	return [...rows.filter(isWhole), ...rows.filter((row) => !isWhole(row))];
+	return [rows.filter(isWhole), rows.filter((row) => !isWhole(row))];
 }
 
 const age = (start) => (start === "0" ? "start missing" : ago(start));
@@ -94,6 +97,8 @@ export class View {
 		this.clock = setInterval(() => this.age(), 1000);
 		signal.addEventListener("abort", () => {
 			clearInterval(this.clock);
+			clearTimeout(this.typing);
+			clearTimeout(this.setting);
 			held = this.paused ? { ...this, params: JSON.stringify(this.params) } : null;
 		});
 	}
@@ -107,6 +112,7 @@ export class View {
 	update(route) {
 		this.params = route.params;
 		this.search.value = this.params.q ?? "";
+		this.showFilters();
 		this.reload();
 	}
 
@@ -121,7 +127,13 @@ export class View {
 		this.pause = button("", () => this.toggle(), { class: "pause" });
 		this.status = h("p.muted");
 		this.news = button("", () => this.showNew(), { class: "news", hidden: true });
-		this.filters = h("div.filters");
+		this.service = select("Service", [], "", (value) => this.change("service", value));
+		this.service.select.addEventListener("blur", () => this.showServices());
+		this.linked = select("Spans", [["", "all"], ["true", "linked"], ["false", "not linked"]], "",
+			(value) => this.change("linked", value));
+		this.hint = h("span", { role: "alert", id: "hint" });
+		this.least = [this.atLeast("Duration from", "min_duration", "10ms"),
+			this.atLeast("CPU from", "min_cpu", "5ms")];
 		this.host = h("div.rows", { role: "rowgroup", onkeydown: (event) => this.key(event) });
 		this.table = h("div.table.traces", { role: "table", "aria-label": "Traces" },
 			h("div", { role: "rowgroup" }, h("div.row.head", { role: "row" },
@@ -133,7 +145,8 @@ export class View {
 		this.later = h("span");
 		this.gaps = h("span");
 		fill(this.root, h("h1.unseen", "Traces"),
-			h("div.bar", form, this.sort, this.pause), this.filters,
+			h("div.bar", form, this.sort, this.pause),
+			h("div.filters", this.service, this.linked, this.least, this.hint),
 			h("div.underbar", this.status, this.news), this.table, this.empty);
 		this.list = new Rows(this.host, { key: rowKey, render: (row) => this.row(row),
 			whole: 100, signal: this.signal,
@@ -147,25 +160,41 @@ export class View {
 	}
 
 	showFilters() {
-		const p = this.params;
-		const hint = h("span", { role: "alert", id: "hint" });
-		const least = (label, key, example) => {
-			const input = h("input", { value: p[key] ?? "", placeholder: example, size: 6,
-				"aria-describedby": "hint",
-				onchange: () => {
-					input.value = input.value.replace(/\s+/g, "");
-					const wrong = input.value !== "" && !isDuration(input.value);
-					input.setAttribute("aria-invalid", String(wrong));
-					hint.textContent = wrong ? `${label}: write a unit, such as ${example}` : "";
-					if (!wrong) this.change(key, input.value);
-				} });
-			return h("label.field", h("span", label), input);
+		clearTimeout(this.setting);
+		this.showServices();
+		this.linked.select.value = this.params.linked ?? "";
+		for (const { lastChild: input } of this.least) {
+			input.value = this.params[input.name] ?? "";
+			input.ariaInvalid = null;
+		}
+		this.hint.textContent = "";
+	}
+
+	showServices() {
+		this.service.set(choices([["", "all"]], this.services, this.params.service), this.params.service ?? "");
+	}
+
+	/* A field whose value is applied when it is left and, after a pause, while it is typed. */
+	atLeast(label, name, example) {
+		const value = () => input.value.replace(/\s+/g, "").replace(/[µμ]s$/, "us");
+		const isRight = () => value() === "" || isDuration(value());
+		const apply = () => {
+			clearTimeout(this.setting);
+			const right = isRight();
+			input.ariaInvalid = !right;
+			this.hint.textContent = right ? "" : `${label}: write one number and its unit, such as ${example}`;
+			if (right && value() !== (this.params[name] ?? "")) this.change(name, value());
 		};
-		fill(this.filters,
-			select("Service", choices([["", "all"]], this.services, p.service), p.service ?? "", (value) => this.change("service", value)),
-			select("Spans", [["", "all"], ["true", "linked"], ["false", "not linked"]], p.linked ?? "",
-				(value) => this.change("linked", value)),
-			least("Duration from", "min_duration", "10ms"), least("CPU from", "min_cpu", "5ms"), hint);
+		const input = h("input", { name, placeholder: example, size: 6, "aria-describedby": "hint",
+			oninput: () => {
+				clearTimeout(this.setting);
+				this.setting = setTimeout(apply, isRight() ? 300 : 1500);
+			},
+			onchange: () => {
+				input.value = value();
+				apply();
+			} });
+		return h("label.field", h("span", label), input);
 	}
 
 	async names() {
@@ -173,7 +202,7 @@ export class View {
 		const names = services.map((each) => each.service);
 		if (names.join("\n") === this.services.join("\n")) return;
 		this.services = names;
-		if (!this.filters.contains(document.activeElement)) this.showFilters();
+		if (document.activeElement !== this.service.select) this.showServices();
 		if (this.params.q) this.now();
 	}
 
@@ -186,12 +215,20 @@ export class View {
 		event.preventDefault();
 		clearTimeout(this.typing);
 		const text = this.search.value.trim();
-		const id = traceIdOf(text);
+		this.change("q", text);
+		this.find(text).then((to) => to && this.search.value.trim() === text && go(to), () => {});
+	}
+
+	/* The address of the span or trace of an id, or of the only trace whose id begins so. */
+	async find(text) {
 		const span = spanIdOf(text);
-		if (id) go(link("trace", { span }, id));
-		else this.change("q", text);
-		if (span && !id) get(`/api/spans/${span}`, {}, this.signal).then(({ trace_id: of }) =>
-			of && this.search.value.trim() === text && go(link("trace", { span }, of)), () => {});
+		const id = traceIdOf(text) ?? (span && (await get(`/api/spans/${span}`, {}, this.signal)).trace_id);
+		if (id) return link("trace", { span }, id);
+		const start = span ?? text.toLowerCase();
+		if (!BEGINNING.test(start)) return null;
+		const { traces } = await get("/api/traces", { trace_id: start }, this.signal);
+		const [only, ...more] = new Set(traces.map((each) => each.trace_id));
+		return more.length === 0 && only && link("trace", {}, only);
 	}
 
 	change(key, value) {
@@ -205,7 +242,6 @@ export class View {
 		this.rows = [];
 		this.next = null;
 		this.sort.set(this.params.sort || "latest");
-		if (!this.filters.contains(document.activeElement)) this.showFilters();
 		this.load(true).catch((problem) => problem.name !== "AbortError" && this.failed(problem));
 	}
 
@@ -229,8 +265,10 @@ export class View {
 			(query) => get("/api/traces", { ...query, limit: PAGE }, this.signal)));
 		if (generation !== this.generation) return;
 		const all = joined(answers, this.params.sort);
-		this.ranked = asked.length > 1 && /\S\s+\S/.test(this.params.q);
-		const rows = this.ranked ? ranked(all, this.params.q) : all;
+		const [first, others] = asked.length > 1 && /\S\s+\S/.test(this.params.q)
+			? ranked(all, this.params.q) : [[], all];
+		const rows = [...first, ...others];
+		this.ranked = first.length > 0 && others.length > 0;
 		const by = asked.findIndex((each) => each.trace_id || each.span_id);
 		Object.assign(this, { kept: answers[0].kept, keep: answers[0].keep, byId: by >= 0,
 			waiting: answers[Math.max(by, 0)].waiting });
@@ -289,7 +327,7 @@ export class View {
 			? 0 : row.duration_ns)));
 		this.most = mostOf(this.rows.slice(0, PAGE));
 		this.table.hidden = this.rows.length === 0;
-		this.table.setAttribute("aria-rowcount", this.next ? -1 : this.rows.length + 1);
+		this.table.ariaRowCount = this.next ? -1 : this.rows.length + 1;
 		const later = waits(this.waiting);
 		const empty = this.rows.length > 0 ? "" : later && this.byId ? "waits" : this.kept > 0 ? "none"
 			: connection.waiting > 0 ? "waits" : "start";
@@ -302,7 +340,7 @@ export class View {
 			`${count(this.rows.length)}${this.next ? "+" : ""} shown, ${count(this.kept)} kept`,
 			since && `traces before ${at(since).slice(0, 8)} are evicted or incomplete, raise keep_mib ` +
 				"of the status extension to keep more",
-			this.ranked && "traces that begin in what you search are first, then those that pass it",
+			this.ranked && "traces whose root span matches come first, then those in which another span does",
 			later, this.gaps.textContent,
 		].filter(Boolean).join("; ");
 		this.list.set(this.rows);
