@@ -195,6 +195,30 @@ describe("a flame graph", () => {
     await close(page);
   });
 
+  test("leaves the focus to the control that was used", async () => {
+    const page = await at(`flame?service=${SERVICE}`);
+    const isFocused = (control) => until(() => control.evaluate(
+      (node) => node === document.activeElement), "the focus");
+    const choose = async (label, key, wanted) => {
+      const control = page.getByRole("combobox", { name: new RegExp(`^${label}`) });
+      await control.focus();
+      await page.keyboard.press(key);
+      await page.waitForURL(wanted);
+      await page.waitForTimeout(300);
+      await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
+      await isFocused(control);
+    };
+    await page.getByLabel("Route").waitFor();
+    await choose("Route", "ArrowDown", /name=/);
+    await choose("Time", "End", /from=-60m/);
+    await choose("Compare with", "ArrowDown", /vs=before/);
+    await page.getByRole("button", { name: "Shares" }).press("Enter");
+    await page.waitForURL(/by=share/);
+    await page.waitForTimeout(300);
+    await isFocused(page.getByRole("button", { name: "Shares" }));
+    await close(page);
+  });
+
   test("keeps what it shows in its address", async () => {
     const page = await at(`flame?service=${SERVICE}`);
     await page.getByRole("button", { name: "Both", exact: true }).click();

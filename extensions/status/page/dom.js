@@ -58,6 +58,17 @@ export function fill(node, ...children) {
 	return add(node, children);
 }
 
+const called = (control) => control.ariaLabel ?? (control.closest("label") ?? control).firstChild?.textContent;
+
+/** As fill(), but a control in the node that has the focus leaves it to the new one of its name. */
+export function refill(node, ...children) {
+	const name = node.contains(document.activeElement) && called(document.activeElement);
+	fill(node, ...children);
+	if (!name) return;
+	[...node.querySelectorAll("input, select, button")].find((each) => called(each) === name)
+		?.focus({ preventScroll: true });
+}
+
 export function copyButton(text, label) {
 	const button = h("button.quiet.small", { type: "button", "aria-label": label, text: "Copy",
 		onblur: () => (button.textContent = "Copy"),

@@ -3,7 +3,7 @@
  * downloads.
  */
 import { get, url } from "./api.js";
-import { announce, fill, h, plain, segmented, select } from "./dom.js";
+import { announce, fill, h, plain, refill, segmented, select } from "./dom.js";
 import { FlameCanvas } from "./flame-canvas.js";
 import { matcher } from "./flame-layout.js";
 import { count, inUnit, localRoot, named, percent, plural, profileType, spanIdOf, traceIdOf } from "./format.js";
@@ -189,7 +189,7 @@ export class FlamePanel {
 			zoomed: () => this.zoomed() });
 		this.chosen = h("div");
 		this.stage = h("div");
-		fill(this.host, this.toolbar(), this.state.vs && this.wrong?.vs === this.state.vs
+		refill(this.host, this.toolbar(), this.state.vs && this.wrong?.vs === this.state.vs
 			&& h("p", { role: "alert" }, h("span.badge.bad", this.wrong.text)), this.summary(), this.stage, this.chosen);
 		this.graph.show({ tree: this.tree, names: this.names, unit: this.unit, was: this.against?.was });
 		this.arrange();

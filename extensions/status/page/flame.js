@@ -1,6 +1,6 @@
 /* The flame graph of a span, a trace, a service or a route. */
 import { get } from "./api.js";
-import { fill, h, select } from "./dom.js";
+import { fill, h, refill, select } from "./dom.js";
 import { FlamePanel } from "./flame-panel.js";
 import { cost, cpuTime, mostOf, named, plural, SO_FAR, waits, wallOnly } from "./format.js";
 import { anchor, button, choices, failure, muted, notice, para, RANGES, renewed, routeLink,
@@ -40,7 +40,8 @@ export class View {
 		if (!this.formed || source.span || source.trace) this.head = h("div");
 		this.formed = false;
 		const host = h("section", { "aria-label": "Flame graph" });
-		fill(this.root, this.head, host);
+		if (this.head.isConnected) this.root.lastChild.replaceWith(host);
+		else fill(this.root, this.head, host);
 		if (source.span) this.spanHead();
 		else if (source.trace) this.traceHead();
 		else this.serviceHead(host);
@@ -124,17 +125,17 @@ export class View {
 		const names = routes.filter((each) => each.service === service && !sumOf(each)).map((each) => each.span_name);
 		if (name !== undefined && !names.includes(name)) names.push(name);
 		const open = (changes) => go(link("flame", { service, name, from, ...changes }));
-		fill(this.head, h("h1", "Flame graphs"), routes.length + services.length > 1 && h("div.filters",
+		refill(this.head, h("h1", "Flame graphs"), routes.length + services.length > 1 && h("div.filters",
 			select("Service", services, service ?? "", (value) => open({ service: value, name: undefined })),
-			service !== undefined
-				&& select("Route", [["", "all routes"], ...names.map((each) => [`=${each}`, named(each)])],
-				name === undefined ? "" : `=${name}`,
-				(value) => open({ name: value ? value.slice(1) : undefined })),
-			service !== undefined && select("Time", RANGES, from, (value) => open({ from: value })),
-			service !== undefined && button("Refresh", () => {
-				this.serviceHead();
-				this.panel.load();
-			})),
+			service !== undefined && [
+				select("Route", [["", "all routes"], ...names.map((each) => [`=${each}`, named(each)])],
+					name === undefined ? "" : `=${name}`,
+					(value) => open({ name: value ? value.slice(1) : undefined })),
+				select("Time", RANGES, from, (value) => open({ from: value })),
+				button("Refresh", () => {
+					this.serviceHead();
+					this.panel.load();
+				})]),
 		from && para(muted("Profiles that overlap the time count whole.")));
 	}
 
