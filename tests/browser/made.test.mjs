@@ -50,9 +50,9 @@ describe("an empty process", () => {
 
   test("wrong addresses are answered with sentences", async () => {
     const page = await open(browser, `${spanlink.url}/#/trace/xyz`);
-    await page.getByRole("alert").getByText("a trace id has 32 hex digits").waitFor();
+    await page.getByRole("alert").getByText("A trace id has 32 hex digits.").waitFor();
     await page.goto(`${spanlink.url}/#/trace/${"0".repeat(31)}1`);
-    await page.getByRole("alert").getByText(/no span of this trace is kept/).waitFor();
+    await page.getByRole("alert").getByText(/^No span of this trace is kept: .*\.$/).waitFor();
     await page.goto(`${spanlink.url}/#/flame?span=xyz`);
     await page.getByRole("alert").waitFor();
     await page.goto(`${spanlink.url}/#/why?id=xyz`);
@@ -450,7 +450,7 @@ describe("a trace of which a part waits", () => {
     assert.equal(await other.inputValue(), "zzzz");
     await page.getByText("10 ms").first().waitFor();
     await compare("00000000000000ff");
-    await page.getByRole("alert").getByText("There is nothing to compare with: not known").waitFor();
+    await page.getByRole("alert").getByText("There is nothing to compare with. Not known: it has not passed").waitFor();
     assert.deepEqual(await violations(page), []);
     await compare(`00-${trace}-${child}-01`);
     await page.getByText(`span ${child}, which has no samples`).waitFor();
@@ -623,6 +623,7 @@ test("the chart of a service without traffic goes on to now", async () => {
   await page.goto(`${spanlink.url}/#/why`);
   const columns = page.locator(".service-card .column");
   await columns.nth(10).waitFor({ state: "attached" });
+  await page.getByText(/^0 of \d spans? linked.* not counting spans that did not wait$/).waitFor();
   assert.equal(await columns.first().locator("rect:not(.back)").count(), 1);
   assert.equal(await columns.last().locator("rect:not(.back)").count(), 0);
   await page.context().close();

@@ -45,7 +45,7 @@ describe("CPU and wall time", () => {
     assert.match(await page.getByText("Folded stacks").getAttribute("href"), /type=wall/);
     for (const [one, vs, type] of [[cpu, wall, "CPU time"], [wall, cpu, "Wall clock"]]) {
       await page.goto(`${spanlink.url}/#/flame?span=${one.spanId}&vs=span:${vs.spanId}`);
-      await page.getByRole("alert").getByText(`There is nothing to compare with: this has ${type}`).waitFor();
+      await page.getByRole("alert").getByText(`There is nothing to compare with. This has ${type}`).waitFor();
       await summary.getByText(type).waitFor();
       assert.doesNotMatch(await summary.innerText(), /against/);
     }

@@ -6,7 +6,8 @@ import { get, url } from "./api.js";
 import { announce, fill, h, plain, refill, segmented, select } from "./dom.js";
 import { FlameCanvas } from "./flame-canvas.js";
 import { matcher } from "./flame-layout.js";
-import { count, inUnit, localRoot, named, percent, plural, profileType, spanIdOf, traceIdOf } from "./format.js";
+import { count, inUnit, localRoot, named, percent, plural, profileType, sentence, spanIdOf,
+	traceIdOf } from "./format.js";
 import { anchor, button, code, failure, muted, notice, number, para, renewed,
 	table } from "./parts.js";
 import { link } from "./route.js";
@@ -107,7 +108,7 @@ export class FlamePanel {
 			if (this.signal.aborted || turn !== this.loads || problem.name === "AbortError") return;
 			if (problem.other) {
 				this.wrong = { vs: this.state.vs,
-					text: `There is nothing to compare with: ${problem.message}.` };
+					text: `There is nothing to compare with. ${sentence(problem.message)}` };
 				this.load();
 				return;
 			}

@@ -193,6 +193,10 @@ export function named(text, what = "no name") {
 	return text === "" || text === null || text === undefined ? `(${what})` : text;
 }
 
+/** A message of the API as a sentence, unless it begins with the name of a parameter. */
+export const sentence = (text) => text.replace(/^[a-z](?=[a-z]*\s)/, (c) => c.toUpperCase())
+	.replace(/[^.!?]$/, "$&.");
+
 /** "no sample" from no_sample */
 export const word = (text) => text.replaceAll("_", " ");
 

@@ -1,6 +1,6 @@
 /* Parts that several views share. */
 import { h } from "./dom.js";
-import { hue, named, waits } from "./format.js";
+import { hue, named, sentence, waits } from "./format.js";
 import { link } from "./route.js";
 
 /** Time ranges that end now: `from` of the API, and a label. */
@@ -58,7 +58,7 @@ export function notice(kind, heading, ...body) {
 export const failure = (heading, problem, ...body) => (problem.waiting?.spans
 	? notice("", "It waits for its samples", para(waits(problem.waiting), "."),
 		para(muted("It is shown here when they are decided.")))
-	: notice("error", heading, para(problem.message), body));
+	: notice("error", heading, para(sentence(problem.message)), body));
 
 /** What is wrong with the process, from problems(). */
 export const troubles = (all) => all.map(({ id, bad, text }) => para(

@@ -2,7 +2,7 @@
 import { get, poll, upTo } from "./api.js";
 import { columns, fitted, round } from "./chart.js";
 import { announce, fill, h, s } from "./dom.js";
-import { ago, between, count, cpuTime, dateTime, duration, hue, millis, named, percent, plural,
+import { ago, between, cost, count, cpuTime, dateTime, duration, hue, millis, named, percent, plural,
 	problems, profileType, SO_FAR, spanIdOf, traceIdOf, waits, word } from "./format.js";
 import { anchor, code, facts, failure, muted, notice, number, para, renewed, swatch, table, troubles,
 	who } from "./parts.js";
@@ -157,7 +157,7 @@ export class View {
 			h("h3", swatch(service.service), named(service.service, "no service")),
 			para(`${count(service.linked)} of ${count(all)} spans linked`,
 				all > 0 && ` (${percent(service.linked / all)})`,
-				`, not counting spans that did not wait, ${cpuTime(service, " CPU")}`),
+				", not counting spans that did not wait", cost(service) > 0 && `; ${cpuTime(service, " CPU")}`),
 			unmatched.length > 0 && mismatch(service, unmatched[0], services),
 			profiles(service, services, this.hint).map((each) => para(each)), chart, reasons(service));
 		if ((service.history ?? []).length > 0) history(chart, service, this.scope.signal);
