@@ -602,6 +602,9 @@ test("deep spans keep their names, and durations leave the ends of bars free", a
         covered: length.left < bar.right && length.right > bar.right - 4 };
     }));
     assert.equal(rows.length, 31);
+    const marks = await page.locator(".ruler .time-cell span").evaluateAll((all) => all.map(
+      (mark) => mark.getBoundingClientRect()).filter((box) => box.width > 0).map((box) => [box.left, box.right]));
+    marks.forEach(([left], i) => assert.ok(i === 0 || left > marks[i - 1][1] + 4, `${width} px: ${marks}`));
     rows.forEach((row, i) => {
       assert.ok(!row.cut && !row.covered, `${width} px, row ${i}: ${JSON.stringify(row)}`);
       assert.ok(i < 2 || row.at > rows[i - 1].at, `row ${i} is indented`);
@@ -656,6 +659,15 @@ describe("a profiler with another name", () => {
       body: "no profile" });
     await page.getByText(/^pyroscope refused 1 request: /).waitFor();
     await page.getByRole("heading", { name: "Requests were refused" }).waitFor();
+    const phone = await open(browser, `${spanlink.url}/#/pipeline`, { viewport: { width: 360, height: 700 } });
+    const cause = phone.getByRole("region", { name: "Refused and lost" }).getByRole("cell").first();
+    assert.equal(await cause.evaluate((cell) => {
+      const text = document.createRange();
+      text.selectNodeContents(cell);
+      return text.getClientRects().length;
+    }), 1);
+    assert.ok(await fits(phone));
+    await close(phone);
     assert.equal(await page.getByText("lost").count(), 0);
     await page.goto(`${spanlink.url}/#/trace/${root.traceId}`);
     const details = page.getByRole("region", { name: "Span", exact: true });

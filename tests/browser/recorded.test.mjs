@@ -175,6 +175,9 @@ describe("a flame graph", () => {
     await page.getByRole("button", { name: "Reset zoom" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Reset zoom" }).waitFor({ state: "hidden" });
+    await page.keyboard.press("End");
+    const [tip, graph] = await Promise.all([".tip", ".flame"].map((part) => page.locator(part).boundingBox()));
+    assert.ok(tip.y + tip.height <= graph.y + graph.height, "the tip covers what is below the graph");
     await page.keyboard.press("Home");
     assert.match(await focused(), /^total, self/);
     await page.getByRole("button", { name: "Flame", exact: true }).press("Enter");

@@ -298,14 +298,14 @@ export class FlameCanvas {
 		this.showTip(found.node, event.clientX, event.clientY, found.more);
 	}
 
-	showTip(node, x, y, more) {
+	showTip(node, x, y, more, bottom = innerHeight) {
 		const name = more ? narrow(more) : this.names[this.tree.name[node]];
 		fill(this.tip, h("strong", name), h("div", more ? "A click shows the widest; or search."
 			: this.describe(node).slice(name.length + 2)));
 		this.tip.hidden = false;
 		const box = this.tip.getBoundingClientRect();
 		this.tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 12))}px`;
-		this.tip.style.top = `${y + 18 + box.height > innerHeight ? y - box.height - 10 : y + 18}px`;
+		this.tip.style.top = `${y + 18 + box.height > Math.min(bottom, innerHeight) ? Math.max(4, y - box.height - 14) : y + 18}px`;
 	}
 
 	hideTip() {
@@ -334,7 +334,8 @@ export class FlameCanvas {
 		this.selected?.(node);
 		if (!event.target.matches(":focus-visible")) return;
 		const box = event.target.getBoundingClientRect();
-		this.showTip(node, box.left, box.bottom - 10);
+		/* What is below the graph stays in view. */
+		this.showTip(node, box.left, box.bottom - 10, 0, this.scroller.getBoundingClientRect().bottom);
 	}
 
 	towards(key) {
