@@ -15,8 +15,7 @@ let shown = null;
 function mark(name) {
 	const of = name === "trace" ? "traces" : name;
 	for (const item of document.querySelectorAll("#views a")) {
-		if (item.dataset.view === of) item.setAttribute("aria-current", "page");
-		else item.removeAttribute("aria-current");
+		item.ariaCurrent = item.dataset.view === of ? "page" : null;
 	}
 }
 

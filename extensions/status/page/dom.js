@@ -94,7 +94,7 @@ export function segmented(label, choices, value, onchange) {
 	const group = h("div.segmented", { role: "group", "aria-label": label });
 	const set = (chosen) => {
 		for (const button of group.children) {
-			button.setAttribute("aria-pressed", String(button.dataset.value === chosen));
+			button.ariaPressed = button.dataset.value === chosen;
 		}
 	};
 	for (const [name, text] of choices) {

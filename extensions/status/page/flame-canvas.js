@@ -267,7 +267,7 @@ export class FlameCanvas {
 	button({ node, x, y, w }, known) {
 		const button = known ?? h("button.frame", { type: "button", dataset: { node } });
 		const label = this.describe(node);
-		if (button.getAttribute("aria-label") !== label) button.setAttribute("aria-label", label);
+		if (button.ariaLabel !== label) button.ariaLabel = label;
 		button.tabIndex = node === this.focus ? 0 : -1;
 		Object.assign(button.style, { left: `${x}px`, top: `${y}px`, width: `${Math.max(2, w - 1)}px`,
 			height: `${this.row - 1}px` });

@@ -75,7 +75,7 @@ export class FlamePanel {
 		this.rows = TABLE_STEP;
 		this.sort = { key: "self", down: true };
 		host.classList.add("panel");
-		host.setAttribute("aria-busy", "true");
+		host.ariaBusy = true;
 		fill(host, para(muted("Adding up the samples…")));
 		this.load();
 	}
@@ -114,7 +114,7 @@ export class FlamePanel {
 			}
 			this.failed(problem);
 		}
-		this.host.removeAttribute("aria-busy");
+		this.host.ariaBusy = null;
 	}
 
 	failed(problem) {
@@ -328,7 +328,7 @@ export class FlamePanel {
 	async searchNow(speak) {
 		const text = this.state.q ?? "";
 		const { fault } = matcher(text);
-		this.find.setAttribute("aria-invalid", String(Boolean(fault)));
+		this.find.ariaInvalid = Boolean(fault);
 		if (!text || fault) {
 			this.share.textContent = fault ? `Not a valid pattern: ${fault}` : "";
 			if (speak) announce(this.share.textContent);

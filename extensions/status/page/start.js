@@ -66,9 +66,9 @@ function lost(components, hold) {
 
 /** Spans are held, and nothing else is here. */
 export const waitingSteps = (text) => notice("", "Spans have arrived and wait for their samples",
-	para(text, ". They are shown when these arrive, with most profilers within 30 s. Only spans without "
-		+ "samples wait longest: up to 90 s in the first minute of a service, when it is not known yet how "
-		+ "often its profiler uploads; without a profiler, 45 s (Node.js: 75 s)."),
+	para(text, ". They are shown when these arrive, with most profilers within 30 s. Spans without "
+		+ "samples wait longest: up to 90 s in the first minute of a service; without a profiler, 45 s "
+		+ "(Node.js: 75 s)."),
 	para(anchor(link("pipeline"), "What passes meanwhile")));
 
 /** What to do while no trace is here, with the addresses on which the receivers listen. */

@@ -65,7 +65,7 @@ export class View {
 		const question = (this.question = new AbortController());
 		this.signal.addEventListener("abort", () => question.abort());
 		if (!id) {
-			this.input.setAttribute("aria-invalid", "true");
+			this.input.ariaInvalid = true;
 			const trace = traceIdOf(this.input.value);
 			fill(this.answer, trace ? notice("error", "This is a trace id", para(
 				anchor(link("trace", {}, trace), "Open the trace"),
@@ -74,7 +74,7 @@ export class View {
 				para("A span id has 16 hex digits. It is the third part of a traceparent.")));
 			return;
 		}
-		this.input.removeAttribute("aria-invalid");
+		this.input.ariaInvalid = null;
 		const { id: asked, service, trace_id } = this.params;
 		const which = spanIdOf(asked ?? "") === id ? { service, trace_id } : {};
 		note(link("why", { id: this.input.value.trim(), ...which }));
