@@ -113,7 +113,12 @@ static void close_extension(void *instance)
     if (!self->journal)
         return;
     journal_figures(self->journal, &figures);
-    if (figures.live)
+    if (figures.live && !journal_at_path(self->journal))
+        log_warn("journal: %" PRIu64
+                 " requests stay in a directory that is no longer at \"%s\": the next start finds "
+                 "them only if it is moved back",
+                 figures.live, self->directory);
+    else if (figures.live)
         log_info("journal: %" PRIu64 " requests stay in \"%s\" for the next start", figures.live,
                  self->directory);
     journal_close(self->journal);

@@ -174,6 +174,14 @@ bool journal_trouble(struct journal *journal, struct bytes *out)
     return trouble;
 }
 
+bool journal_at_path(struct journal *journal)
+{
+    pthread_mutex_lock(&journal->lock);
+    bool there = journal_is_in_place(journal);
+    pthread_mutex_unlock(&journal->lock);
+    return there;
+}
+
 /* A time of the journal's clock, which is another one in tests, on the system's. 0: none. */
 static uint64_t on_system(const struct journal *journal, uint64_t at)
 {

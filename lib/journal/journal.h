@@ -105,6 +105,9 @@ void journal_recall(struct journal *journal, struct view owner, journal_recall_f
 /* Takes no lock. Any thread. */
 void journal_figures(struct journal *journal, struct journal_figures *figures);
 
+/* Whether the directory in use is at its path, where the next process will look. Any thread. */
+bool journal_at_path(struct journal *journal);
+
 /* Appends to out what currently prevents writing: the disk rejected the last appends, or the
  * directory is gone, since when, and how many were refused. False: nothing does. The journal
  * recovers by itself, even without new appends. Any thread. */

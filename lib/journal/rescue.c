@@ -109,11 +109,19 @@ bool journal_follow_path(struct journal *journal)
     return true;
 }
 
-static void lose_nameless(struct journal *journal, struct journal_row *row)
+/* Whether it is no longer under its name: removed or moved. */
+static bool is_nameless(const struct segment_file *file)
 {
     struct stat status;
+    if (fstat(file->fd, &status) == 0 && status.st_nlink == 0)
+        return true;
+    return fstatat(file->dir, file->name, &status, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+}
+
+static void lose_nameless(struct journal *journal, struct journal_row *row)
+{
     for (struct journal_segment *at = row->first; at; at = at->next)
-        if (!at->lost && fstat(at->file.fd, &status) == 0 && status.st_nlink == 0)
+        if (!at->lost && is_nameless(&at->file))
             rescue_lose(journal, row, at);
 }
 

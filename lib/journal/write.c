@@ -333,10 +333,11 @@ void journal_tell_over(struct journal *journal)
 
 static void tell_refused(struct journal *journal, const struct journal_write *refused)
 {
-    if (journal->astray && journal_was_moved(journal))
+    uint64_t live = journal->figures.live;
+    if (journal->astray && live > 0 && journal_was_moved(journal))
         log_error("journal: requests are refused: %s; the next start finds the %" PRIu64
-                  " requests in it that are not delivered yet only if it is moved back",
-                  journal->trouble, journal->figures.live);
+                  " request%s in it not delivered yet only if it is moved back",
+                  journal->trouble, live, live == 1 ? "" : "s");
     else if (journal->astray)
         log_error("journal: requests are refused: %s", journal->trouble);
     else

@@ -784,6 +784,17 @@ static void move_directory(void)
     ck_assert_int_eq(mkdir(directory, 0700), 0);
 }
 
+static void move_files(void)
+{
+    char path[512], away[96], moved[600];
+    snprintf(away, sizeof away, "%s.files", directory);
+    mkdir(away, 0700);
+    while (find_file(directory, "", path, sizeof path)) {
+        snprintf(moved, sizeof moved, "%s%s", away, strrchr(path, '/'));
+        ck_assert_int_eq(rename(path, moved), 0);
+    }
+}
+
 static void remove_it(void)
 {
     append_around(remove_directory);
@@ -799,6 +810,11 @@ static void move_it(void)
     append_around(move_directory);
 }
 
+static void move_its_files(void)
+{
+    append_around(move_files);
+}
+
 static char recalled[256];
 
 static void recall(void *ctx, struct view content)
@@ -810,7 +826,7 @@ static void recall(void *ctx, struct view content)
 
 START_TEST(what_was_in_files_that_are_removed_is_written_anew)
 {
-    static void (*const harms[])(void) = {remove_it, remove_its_files, move_it};
+    static void (*const harms[])(void) = {remove_it, remove_its_files, move_it, move_its_files};
     char path[512], away[96];
     for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
         in_a_process_that_is_killed(harms[i]);
@@ -826,6 +842,8 @@ START_TEST(what_was_in_files_that_are_removed_is_written_anew)
     }
     snprintf(away, sizeof away, "%s.away", directory);
     ck_assert(!find_file(away, "entries-", path, sizeof path));
+    remove_all(away);
+    snprintf(away, sizeof away, "%s.files", directory);
     remove_all(away);
 }
 END_TEST
@@ -887,6 +905,77 @@ START_TEST(whoever_asks_for_trouble_finds_a_directory_that_is_gone)
     journal_close(journal);
     journal = open_journal();
     ck_assert_str_eq(settle_next(journal), "kept");
+    journal_close(journal);
+}
+END_TEST
+
+static void refuse_one(struct journal *journal, struct view content)
+{
+    struct appended appended;
+    begin(journal, &appended, content);
+    ck_assert_int_eq(await(&appended), JOURNAL_DISK);
+}
+
+/* back: the same directory comes back, instead of an empty one. */
+static void move_away_for_a_while(bool back)
+{
+    char away[96], first[256], text[256], expected[256], path[512];
+    struct journal *journal = open_journal();
+    journal_keep(journal, append_text(journal, "before"));
+    snprintf(away, sizeof away, "%s.away", directory);
+    ck_assert_int_eq(rename(directory, away), 0);
+    close(open(directory, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    ck_assert(troubled(journal, first, sizeof first));
+    for (int i = 0; i < 3; i++)
+        refuse_one(journal, VIEW("meanwhile"));
+    ck_assert(troubled(journal, text, sizeof text));
+    snprintf(expected, sizeof expected, "\"%s\" was moved away: Not a directory, %.15s (3 req",
+             directory, strstr(first, "since "));
+    ck_assert_msg(strstr(text, expected) == text, "%s, not %s", text, expected);
+    unlink(directory);
+    ck_assert_int_eq(back ? rename(away, directory) : mkdir(directory, 0700), 0);
+    while (troubled(journal, text, sizeof text))
+        sched_yield();
+    journal_keep(journal, append_text(journal, "after"));
+    journal_close(journal);
+    journal = open_journal();
+    ck_assert_str_eq(settle_next(journal), "before");
+    ck_assert_str_eq(settle_next(journal), "after");
+    ck_assert_str_eq(settle_next(journal), "");
+    journal_close(journal);
+    ck_assert(back || !find_file(away, "entries-", path, sizeof path));
+    remove_all(away);
+}
+
+START_TEST(a_directory_that_is_moved_away_takes_nothing_until_there_is_one_again)
+{
+    move_away_for_a_while(true);
+    move_away_for_a_while(false);
+}
+END_TEST
+
+START_TEST(a_directory_comes_back_in_place_of_one_without_room)
+{
+    char away[96], text[256];
+    struct journal *journal = open_journal();
+    journal_keep(journal, append_text(journal, "before"));
+    snprintf(away, sizeof away, "%s.away", directory);
+    ck_assert_int_eq(rename(directory, away), 0);
+    ck_assert_int_eq(mkdir(directory, 0700), 0);
+    set_room(false);
+    refuse_one(journal, VIEW("meanwhile"));
+    remove_all(directory);
+    ck_assert_int_eq(rename(away, directory), 0);
+    set_room(true);
+    while (troubled(journal, text, sizeof text))
+        sched_yield();
+    journal_settle(journal, append_text(journal, "settled"));
+    journal_keep(journal, append_text(journal, "after"));
+    journal_close(journal);
+    journal = open_journal();
+    ck_assert_str_eq(settle_next(journal), "before");
+    ck_assert_str_eq(settle_next(journal), "after");
+    ck_assert_str_eq(settle_next(journal), "");
     journal_close(journal);
 }
 END_TEST
@@ -1120,6 +1209,8 @@ int main(void)
     tcase_add_test(tests, what_was_in_files_that_are_removed_is_written_anew);
     tcase_add_test(tests, a_directory_that_comes_back_is_used_again);
     tcase_add_test(tests, whoever_asks_for_trouble_finds_a_directory_that_is_gone);
+    tcase_add_test(tests, a_directory_that_is_moved_away_takes_nothing_until_there_is_one_again);
+    tcase_add_test(tests, a_directory_comes_back_in_place_of_one_without_room);
     tcase_add_test(tests, appends_that_come_together_share_a_sync);
     tcase_add_test(tests, an_interval_is_no_reason_to_forget);
     tcase_add_test(tests, notes_are_recalled_by_their_owner_until_they_expire);
