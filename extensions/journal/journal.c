@@ -48,6 +48,14 @@ static bool open_extension(void *instance, const struct env *env, char *error, s
     return self->journal != NULL;
 }
 
+static void rehearse(const void *config, struct key_report *report)
+{
+    const struct journal_extension *self = config;
+    const char *why;
+    if (!journal_could_open(self->directory, &why))
+        key_report_add(report, "directory", "\"%s\": %s", self->directory, why);
+}
+
 static struct journal *get_journal(const void *instance)
 {
     return ((const struct journal_extension *)instance)->journal;
@@ -135,6 +143,7 @@ const struct component extension_journal = {
     .fixed = true,
     .open = open_extension,
     .journal = get_journal,
+    .rehearse = rehearse,
     .explain = explain,
     .measure = journal_measure,
     .close = close_extension,

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -336,6 +337,31 @@ static int make_directories(const char *path)
     }
     free(copy);
     return error;
+}
+
+/* Why a directory that does not exist could not be made (errno); 0: it could. */
+static int why_unmade(const char *path)
+{
+    char *copy = strdup(path);
+    const char *above = copy;
+    do
+        above = above ? dirname((char *)(uintptr_t)above) : "/";
+    while (faccessat(AT_FDCWD, above, F_OK, AT_EACCESS) != 0 && errno == ENOENT);
+    int error = faccessat(AT_FDCWD, above, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+    free(copy);
+    return error;
+}
+
+bool journal_could_open(const char *path, const char **error)
+{
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int why = dir >= 0 ? 0 : errno;
+    if (dir >= 0)
+        close(dir);
+    if (why == ENOENT)
+        why = why_unmade(path);
+    *error = strerrordesc_np(why);
+    return why == 0;
 }
 
 int journal_open_directory(const char *path, const char **error)

@@ -73,6 +73,10 @@ struct journal_figures {
 struct journal *journal_open(const struct journal_settings *settings, char *error,
                              size_t error_size);
 
+/* Whether the directory could be opened, or made, by this process; makes and locks nothing, so that
+ * another process may use it meanwhile. False: *error (static text). Any thread. */
+bool journal_could_open(const char *path, const char **error);
+
 /* Appends write's content; done is called later. Any thread; never blocks on the disk. */
 void journal_append(struct journal *journal, struct journal_write *write);
 

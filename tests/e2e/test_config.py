@@ -132,6 +132,20 @@ def test_correlation_on_one_signal_alone_is_told(tmp_path, receivers, signal, va
     assert re.search(rf"config.yaml:11: processors.correlation: .* in {signal}", ended.stderr)
 
 
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_a_journal_that_cannot_be_opened_is_named(tmp_path, command):
+    (tmp_path / "file").touch()
+    text = GOOD.replace("service:\n", f"""extensions:
+  journal: {{{{directory: {tmp_path}/file/journal}}}}
+service:
+  extensions: [journal]
+""")
+    ended = spanlink(*(["validate"] if command == "validate" else []), "--config",
+                     write(tmp_path, text))
+    assert ended.returncode == 1, ended.stderr
+    assert re.search("extensions.journal.directory: .*: Not a directory", ended.stderr)
+
+
 def test_a_good_configuration_is_valid(tmp_path):
     ended = spanlink("validate", "--config", write(tmp_path, GOOD))
     assert ended.returncode == 0, ended.stderr

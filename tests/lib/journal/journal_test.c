@@ -980,6 +980,26 @@ START_TEST(a_directory_comes_back_in_place_of_one_without_room)
 }
 END_TEST
 
+START_TEST(whether_a_directory_could_be_opened_is_told_without_making_it)
+{
+    char path[128];
+    const char *why;
+    struct journal *journal = open_journal();
+    ck_assert(journal_could_open(directory, &why));
+    journal_close(journal);
+    snprintf(path, sizeof path, "%s/a/b/", directory);
+    ck_assert(journal_could_open(path, &why));
+    ck_assert_int_eq(rmdir(directory), 0);
+    ck_assert(journal_could_open(directory, &why));
+    close(open(directory, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    ck_assert(!journal_could_open(directory, &why));
+    ck_assert_str_eq(why, "Not a directory");
+    ck_assert(!journal_could_open(path, &why));
+    ck_assert_str_eq(why, "Not a directory");
+    unlink(directory);
+}
+END_TEST
+
 START_TEST(appends_that_come_together_share_a_sync)
 {
     enum { TOGETHER = 64 };
@@ -1211,6 +1231,7 @@ int main(void)
     tcase_add_test(tests, whoever_asks_for_trouble_finds_a_directory_that_is_gone);
     tcase_add_test(tests, a_directory_that_is_moved_away_takes_nothing_until_there_is_one_again);
     tcase_add_test(tests, a_directory_comes_back_in_place_of_one_without_room);
+    tcase_add_test(tests, whether_a_directory_could_be_opened_is_told_without_making_it);
     tcase_add_test(tests, appends_that_come_together_share_a_sync);
     tcase_add_test(tests, an_interval_is_no_reason_to_forget);
     tcase_add_test(tests, notes_are_recalled_by_their_owner_until_they_expire);
