@@ -359,7 +359,7 @@ static bool open_server(struct basicauth *self, char *error, size_t error_size)
 {
     char why[512] = "";
     const char *key = *self->htpasswd.file ? "htpasswd.file" : "htpasswd.inline";
-    self->verifier = verifier_new();
+    self->verifier = verifier_new(self->env->clock);
     if (!self->verifier) {
         snprintf(error, error_size, "out of memory");
         return false;

@@ -7,7 +7,7 @@
 #include <crypt.h>
 #include <stdlib.h>
 
-enum { APR1_SALT_MAX = 8, APR1_ROUNDS = 1000, APR1_SIZE = 22, PASSWORD_MAX = 4096 };
+enum { APR1_SALT_MAX = 8, APR1_ROUNDS = 1000, APR1_SIZE = 22 };
 
 #define APR1 "$apr1$"
 

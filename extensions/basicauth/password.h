@@ -4,6 +4,8 @@
 
 #include "lib/base/view.h"
 
+enum { PASSWORD_MAX = 4096 }; /* bytes; a longer one never matches */
+
 enum password_kind {
     PASSWORD_UNKNOWN,
     PASSWORD_PLAIN,

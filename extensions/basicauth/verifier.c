@@ -19,27 +19,40 @@ struct waiter {
     SLIST_ENTRY(waiter) next;
     auth_done_fn *done;
     void *ctx;
+    uint64_t until; /* mono */
 };
 SLIST_HEAD(waiters, waiter);
 
 struct job {
-    STAILQ_ENTRY(job) next;
+    TAILQ_ENTRY(job) next;
     struct waiters waiters;
+    unsigned waiter_count;
+    uint64_t turn; /* of its user, by which the list is ordered */
     uint8_t digest[DIGEST_KEYED_SIZE];
     enum password_kind kind;
     bool known;
     char *user, *hash;
     struct view password;
 };
-STAILQ_HEAD(jobs, job);
+TAILQ_HEAD(jobs, job);
+
+/* What waits of one user. */
+struct share {
+    unsigned jobs, waiters;
+    uint64_t turn;         /* of its last job; 0: none */
+    struct job *abandoned; /* the last one without waiters; NULL: none */
+};
 
 struct verifier {
     uint8_t key[DIGEST_KEY_SIZE];
+    const struct clock *clock;
     pthread_mutex_t mutex; /* guards the rest */
     pthread_cond_t work;
     pthread_t thread;
     bool started, stopping;
-    struct jobs jobs; /* the first one is being checked */
+    struct jobs jobs;
+    const struct job *current; /* being checked; NULL: none */
+    uint64_t turn;             /* of the job checked last */
     unsigned job_count, waiter_count;
     struct memory right, wrong;
 };
@@ -82,6 +95,8 @@ static bool digest_of(const struct verifier *verifier, const struct verify *veri
 enum auth_result verifier_look(struct verifier *verifier, const struct verify *verify)
 {
     uint8_t digest[DIGEST_KEYED_SIZE];
+    if (verify->password.size > PASSWORD_MAX)
+        return AUTH_DENIED; /* of any user */
     if (!digest_of(verifier, verify, digest))
         return AUTH_LATER;
     pthread_mutex_lock(&verifier->mutex);
@@ -111,29 +126,72 @@ static void verifier_answer(struct waiters *waiters, enum auth_result result)
     }
 }
 
-/* Removes the first job, under the mutex; the caller answers its waiters. */
-static struct waiters take_first(struct verifier *verifier)
+/* Removes a job, under the mutex; the caller answers its waiters. */
+static struct waiters take_out(struct verifier *verifier, struct job *job)
 {
-    struct job *job = STAILQ_FIRST(&verifier->jobs);
     struct waiters waiters = job->waiters;
-    struct waiter *waiter;
-    STAILQ_REMOVE_HEAD(&verifier->jobs, next);
+    TAILQ_REMOVE(&verifier->jobs, job, next);
     verifier->job_count--;
-    SLIST_FOREACH(waiter, &waiters, next)
-    verifier->waiter_count--;
+    verifier->waiter_count -= job->waiter_count;
     job_free(job);
     return waiters;
 }
 
-/* Runs the first job; called and returns under the mutex. */
-static void work_off(struct verifier *verifier)
+/* The first job that a request waits for; without one, the first. NULL: none. Under the mutex. */
+static struct job *next_job(const struct verifier *verifier)
 {
-    const struct job *job = STAILQ_FIRST(&verifier->jobs);
+    struct job *job;
+    TAILQ_FOREACH(job, &verifier->jobs, next)
+    {
+        if (job->waiter_count)
+            return job;
+    }
+    return TAILQ_FIRST(&verifier->jobs);
+}
+
+/* Moves the waiters of a job that have waited long enough. Under the mutex. */
+static void take_late(struct verifier *verifier, struct job *job, uint64_t now,
+                      struct waiters *late)
+{
+    struct waiter **at = &SLIST_FIRST(&job->waiters), *waiter;
+    while ((waiter = *at)) {
+        if (waiter->until > now) {
+            at = &SLIST_NEXT(waiter, next);
+            continue;
+        }
+        *at = SLIST_NEXT(waiter, next);
+        SLIST_INSERT_HEAD(late, waiter, next);
+        job->waiter_count--;
+        verifier->waiter_count--;
+    }
+}
+
+/* Called and returns under the mutex. */
+static void answer_late(struct verifier *verifier)
+{
+    uint64_t now = clock_mono(verifier->clock);
+    struct waiters late = SLIST_HEAD_INITIALIZER(late);
+    struct job *job;
+    TAILQ_FOREACH(job, &verifier->jobs, next)
+    take_late(verifier, job, now, &late);
+    if (SLIST_EMPTY(&late))
+        return;
+    pthread_mutex_unlock(&verifier->mutex);
+    verifier_answer(&late, AUTH_LATER);
+    pthread_mutex_lock(&verifier->mutex);
+}
+
+/* Runs a job; called and returns under the mutex. */
+static void work_off(struct verifier *verifier, struct job *job)
+{
+    verifier->current = job;
+    verifier->turn = job->turn > verifier->turn ? job->turn : verifier->turn;
     pthread_mutex_unlock(&verifier->mutex);
     bool fits = password_fits(job->kind, job->hash, job->password) && job->known;
     pthread_mutex_lock(&verifier->mutex);
+    verifier->current = NULL;
     remember(fits ? &verifier->right : &verifier->wrong, job->digest);
-    struct waiters waiters = take_first(verifier);
+    struct waiters waiters = take_out(verifier, job);
     pthread_mutex_unlock(&verifier->mutex);
     verifier_answer(&waiters, fits ? AUTH_GRANTED : AUTH_DENIED);
     pthread_mutex_lock(&verifier->mutex);
@@ -145,11 +203,15 @@ static void *verifier_run(void *ctx)
     struct verifier *verifier = ctx;
     setpriority(PRIO_PROCESS, 0, NICENESS);
     pthread_mutex_lock(&verifier->mutex);
-    while (!verifier->stopping) {
-        if (STAILQ_EMPTY(&verifier->jobs))
-            pthread_cond_wait(&verifier->work, &verifier->mutex);
+    for (;;) {
+        answer_late(verifier);
+        struct job *job = next_job(verifier);
+        if (verifier->stopping)
+            break;
+        if (job)
+            work_off(verifier, job);
         else
-            work_off(verifier);
+            pthread_cond_wait(&verifier->work, &verifier->mutex);
     }
     pthread_mutex_unlock(&verifier->mutex);
     return NULL;
@@ -179,27 +241,72 @@ static struct job *job_new(const struct verify *verify, const uint8_t *digest)
     return job;
 }
 
-/* Returns the job of that digest, or a new one; NULL: too many wait. Under the mutex. */
-static struct job *find_job(struct verifier *verifier, const struct verify *verify,
-                            const uint8_t *digest)
+/* Under the mutex. */
+static struct job *find_job(const struct verifier *verifier, const uint8_t *digest)
 {
     struct job *job;
-    unsigned of_user = 0;
-    struct view user = verify->known ? verify->user : VIEW("");
-    if (verifier->waiter_count == VERIFIER_WAITERS || verifier->stopping)
-        return NULL;
-    STAILQ_FOREACH(job, &verifier->jobs, next)
+    TAILQ_FOREACH(job, &verifier->jobs, next)
     {
         if (memcmp(job->digest, digest, DIGEST_KEYED_SIZE) == 0)
             return job;
-        of_user += job->known == verify->known && view_eq(view_of(job->user), user);
     }
-    if (of_user >= VERIFIER_PER_USER || verifier->job_count >= VERIFIER_JOBS)
+    return NULL;
+}
+
+/* Under the mutex. */
+static struct share share_of(const struct verifier *verifier, bool known, struct view user)
+{
+    struct share share = {0};
+    struct job *job;
+    TAILQ_FOREACH(job, &verifier->jobs, next)
+    {
+        if (job->known != known || (known && !view_eq(view_of(job->user), user)))
+            continue;
+        share.jobs++;
+        share.waiters += job->waiter_count;
+        share.turn = job->turn;
+        if (!job->waiter_count && job != verifier->current)
+            share.abandoned = job;
+    }
+    return share;
+}
+
+static bool has_room(const struct verifier *verifier, const struct share *share)
+{
+    return share->jobs < VERIFIER_PER_USER && verifier->job_count < VERIFIER_JOBS;
+}
+
+/* Behind the jobs of the same turn. */
+static void insert(struct verifier *verifier, struct job *job)
+{
+    struct job *at = TAILQ_LAST(&verifier->jobs, jobs);
+    while (at && at->turn > job->turn)
+        at = TAILQ_PREV(at, jobs, next);
+    if (at)
+        TAILQ_INSERT_AFTER(&verifier->jobs, at, job, next);
+    else
+        TAILQ_INSERT_HEAD(&verifier->jobs, job, next);
+    verifier->job_count++;
+}
+
+/* Returns the job of that digest, or a new one; NULL: too many wait. Under the mutex. */
+static struct job *get_job(struct verifier *verifier, const struct verify *verify,
+                           const uint8_t *digest)
+{
+    struct share share = share_of(verifier, verify->known, verify->user);
+    if (verifier->waiter_count == VERIFIER_WAITERS || share.waiters >= VERIFIER_WAITERS_PER_USER)
         return NULL;
-    job = job_new(verify, digest);
+    struct job *job = find_job(verifier, digest);
+    if (job)
+        return job;
+    while (share.abandoned && !has_room(verifier, &share)) {
+        take_out(verifier, share.abandoned);
+        share = share_of(verifier, verify->known, verify->user);
+    }
+    job = has_room(verifier, &share) ? job_new(verify, digest) : NULL;
     if (job) {
-        STAILQ_INSERT_TAIL(&verifier->jobs, job, next);
-        verifier->job_count++;
+        job->turn = share.jobs ? share.turn + 1 : verifier->turn + 1;
+        insert(verifier, job);
     }
     return job;
 }
@@ -211,13 +318,16 @@ static bool verifier_add(struct verifier *verifier, const struct verify *verify,
     if (!verifier->started)
         verifier->started = thread_start(&verifier->thread, "basicauth", verifier_run, verifier);
     struct waiter *waiter = verifier->started ? malloc(sizeof *waiter) : NULL;
-    struct job *job = waiter ? find_job(verifier, verify, digest) : NULL;
+    bool open = waiter && !verifier->stopping;
+    struct job *job = open ? get_job(verifier, verify, digest) : NULL;
     if (!job) {
         free(waiter);
         return false;
     }
-    *waiter = (struct waiter){.done = done, .ctx = ctx};
+    uint64_t until = clock_mono(verifier->clock) + VERIFIER_WAIT_NS;
+    *waiter = (struct waiter){.done = done, .ctx = ctx, .until = until};
     SLIST_INSERT_HEAD(&job->waiters, waiter, next);
+    job->waiter_count++;
     verifier->waiter_count++;
     pthread_cond_signal(&verifier->work);
     return true;
@@ -228,7 +338,9 @@ void verifier_check(struct verifier *verifier, const struct verify *verify, auth
 {
     uint8_t digest[DIGEST_KEYED_SIZE];
     enum auth_result result = AUTH_LATER;
-    if (digest_of(verifier, verify, digest)) {
+    if (verify->password.size > PASSWORD_MAX) {
+        result = AUTH_DENIED;
+    } else if (digest_of(verifier, verify, digest)) {
         pthread_mutex_lock(&verifier->mutex);
         result = recall(verifier, digest);
         if (result == AUTH_PENDING && !verifier_add(verifier, verify, digest, done, ctx))
@@ -241,16 +353,17 @@ void verifier_check(struct verifier *verifier, const struct verify *verify, auth
 
 /* ---- life ---- */
 
-struct verifier *verifier_new(void)
+struct verifier *verifier_new(const struct clock *clock)
 {
     struct verifier *verifier = calloc(1, sizeof *verifier);
     if (!verifier || !digest_key(verifier->key)) {
         free(verifier);
         return NULL;
     }
+    verifier->clock = clock;
     pthread_mutex_init(&verifier->mutex, NULL);
     thread_cond_init(&verifier->work);
-    STAILQ_INIT(&verifier->jobs);
+    TAILQ_INIT(&verifier->jobs);
     return verifier;
 }
 
@@ -264,8 +377,8 @@ void verifier_free(struct verifier *verifier)
     pthread_mutex_unlock(&verifier->mutex);
     if (verifier->started)
         pthread_join(verifier->thread, NULL);
-    while (!STAILQ_EMPTY(&verifier->jobs)) {
-        struct waiters waiters = take_first(verifier);
+    while (!TAILQ_EMPTY(&verifier->jobs)) {
+        struct waiters waiters = take_out(verifier, TAILQ_FIRST(&verifier->jobs));
         verifier_answer(&waiters, AUTH_LATER);
     }
     pthread_cond_destroy(&verifier->work);
