@@ -116,24 +116,19 @@ struct component {
      * it can. Between open and close. Any thread. NULL: it can from open on. */
     bool (*trouble)(void *self, struct bytes *out);
 
-    /* Its own metrics, beside those of every component of its kind; rows over fields of the
-     * instance need nothing more. NULL: none. */
+    /* Its own metrics; rows over fields of the instance need nothing more. NULL: none. */
     const struct metric *metrics;
-    /* Adds the points of rows without a field; takes no lock that the data path needs. Between open
-     * and close. Any thread. NULL: none. */
+    /* Adds points of rows without a field; takes no lock of the data path. Between open and close.
+     * Any thread. NULL: none. */
     void (*measure)(void *self, struct metrics *metrics);
-
-    /* Processors: goes on from what an instance with its id counted, whose place it takes at a
-     * reload: fields that measure adds. Those of `metrics` are carried over anyway. Neither is used
-     * meanwhile. NULL: none. */
+    /* Processors: adds what one counted for measure, in whose place it comes at a reload. */
     void (*inherit)(void *self, const void *old);
 
     /* Exporters: where a signal goes, a URL or unix:/path; between open and close. NULL: none. */
     const char *(*url)(const void *self, enum signal signal);
 
-    /* Receivers and extensions that serve: a reload removed the instance. It accepts no
-     * connections, serves those it has and tells them to reconnect; close follows later. NULL:
-     * close at once. */
+    /* Receivers and extensions that serve: a reload removed the instance. It serves only those it
+     * has and tells them to reconnect; close follows later. NULL: close at once. */
     void (*retire)(void *self);
 
     /* Stops intake, hands on what is held, frees. Allowed after a failed open, and twice. No

@@ -13,7 +13,7 @@ enum left_out_why {
     LEFT_OUT_BUSY   /* more arrived than the extension may keep at once */
 };
 
-/* Profiles of one service, or traces, lost for one reason, with less than 10 s between two of them. */
+/* Profiles of one service, or traces, lost for one reason, with less than 10 s between two. */
 struct left_out {
     uint64_t service;     /* hash; 0: not known, may be any */
     uint64_t first, last; /* arrival, wall time, ns */
