@@ -185,8 +185,9 @@ static void known_count(struct known *known, const struct known_row *row)
 
 static int32_t waited_of(const struct watch_decision *decision)
 {
-    int64_t waited = (int64_t)(decision->decided - decision->ended) / (int64_t)NS_PER_MS;
-    return (int32_t)(waited > INT32_MAX ? INT32_MAX : waited <= INT32_MIN ? INT32_MIN + 1 : waited);
+    uint64_t from = decision->ended ? decision->ended : decision->arrived;
+    int64_t waited = from ? (int64_t)(decision->decided - from) / (int64_t)NS_PER_MS : 0;
+    return (int32_t)(waited > INT32_MAX ? INT32_MAX : waited < INT32_MIN ? INT32_MIN : waited);
 }
 
 void known_decided(struct known *known, const struct watch_decision *decision)
@@ -197,12 +198,13 @@ void known_decided(struct known *known, const struct watch_decision *decision)
         .id = decision->span_id,
         .link = decision->link_id,
         .decided = decision->decided,
-        .waited_ms = !decision->ended ? KNOWN_AHEAD : waited_of(decision),
+        .waited_ms = waited_of(decision),
         .service = (uint16_t)at,
         .action = (uint8_t)decision->action,
         .reason = (uint8_t)(decision->reason ? known_reason_of(known, decision->reason) : 0),
         .has_reason = decision->reason != NULL,
         .unproven = decision->unproven,
+        .ahead = !decision->ended,
     };
     if (!decision->span_id || !known_may(known, decision->span_id, decision->decided)) {
         known_count(known, &row);
@@ -255,6 +257,7 @@ static void known_apply(struct known *known, const struct known_row *row)
     span->link = row->link;
     span->decided = row->decided;
     span->waited_ms = row->waited_ms;
+    span->ahead = row->ahead;
     reason_decided(known, span);
 }
 

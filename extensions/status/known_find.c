@@ -153,6 +153,7 @@ void known_take_samples(struct known_span *span, struct known_span *from)
     span->trace = own.trace;
     span->decided = own.decided;
     span->waited_ms = own.waited_ms;
+    span->ahead = own.ahead;
     span->next = own.next;
     span->service = own.service;
     span->route = own.route;
@@ -171,6 +172,7 @@ void known_take_samples(struct known_span *span, struct known_span *from)
         .trace = other.trace,
         .decided = other.decided,
         .waited_ms = other.waited_ms,
+        .ahead = other.ahead,
         .next = other.next,
         .service = other.service,
         .route = other.route,

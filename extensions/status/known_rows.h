@@ -4,9 +4,6 @@
 
 #include "extensions/status/known_service.h"
 
-/* As waited_ms: by its clock the span ended after it arrived, and it is not known when. */
-#define KNOWN_AHEAD INT32_MIN
-
 /* The decision about a span, and the samples with its id. Spans of two services may have the same
  * id, as where a client's and a server's span share it; those of one service count as one. */
 struct known_span {
@@ -21,7 +18,7 @@ struct known_span {
     uint32_t owed_samples, owed_wall_samples;
     uint32_t owed_from, owed_to; /* wall, s: when what is owed was sampled, ... */
     uint32_t owed_at; /* ... and when the first of it came; owes nothing: when it counted */
-    /* From its end to the decision; below 0: its clock is ahead; or KNOWN_AHEAD. */
+    /* From its end to the decision; below 0: its clock is ahead. If `ahead`: from its arrival. */
     int32_t waited_ms;
     uint32_t first_window, last_window; /* serials of those with its samples; 0: none */
     uint32_t next;                      /* in its bucket, number + 1 */
@@ -32,6 +29,7 @@ struct known_span {
     bool missed : 1;           /* it passed in a request that was not looked at */
     bool passed : 1;           /* it passed with this id and `link`, not as what a link opens */
     bool inherits : 1;         /* it passed, and its link is an ancestor's */
+    bool ahead : 1;            /* its end is not known, since its clock is ahead */
     uint8_t reason;            /* of known->reasons, as decided */
     uint8_t told;              /* the same as reported: see reason.h */
     bool dealt : 1;            /* it passed: its route counted it */
@@ -94,6 +92,7 @@ struct known_row {
     uint8_t action, reason;
     bool has_reason;
     bool unproven;
+    bool ahead; /* as that of a known_span */
 };
 
 #endif

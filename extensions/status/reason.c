@@ -113,9 +113,7 @@ static bool is_refused(const struct known *known, const struct known_span *span,
 
 uint64_t reason_ended(const struct known_span *span)
 {
-    return span->waited_ms == KNOWN_AHEAD
-               ? 0
-               : span->decided - (uint64_t)(span->waited_ms * (int64_t)NS_PER_MS);
+    return span->ahead ? 0 : span->decided - (uint64_t)(span->waited_ms * (int64_t)NS_PER_MS);
 }
 
 /* Whether a reason has BESIDE_KINDS, and names the kinds. */
@@ -390,11 +388,14 @@ static void tell_late(const struct known *known, const struct known_span *span,
     told->fix = came_late.fix;
     double waited = span->waited_ms > 0 ? span->waited_ms / 1e3 : 0;
     double late = (double)(first->arrived - span->decided) / 1e9 + waited;
-    snprintf(
-        told->text_buffer, sizeof told->text_buffer,
-        "Samples with its id arrived %.0f s after its end, but it was forwarded without a link "
-        "%.0f s after its end.",
-        late, waited);
+    bool is_ahead = span->ahead || span->waited_ms < 0;
+    snprintf(told->text_buffer, sizeof told->text_buffer,
+             is_ahead
+                 ? "By its own time it ended after it had arrived. Samples with its id came %.0f s "
+                   "after the span did, but it was forwarded without a link after %.0f s."
+                 : "Samples with its id arrived %.0f s after its end, but it was forwarded without "
+                   "a link %.0f s after its end.",
+             late, waited);
 }
 
 /* A clock that is behind makes all spans of a service old. Returns whether it is. */

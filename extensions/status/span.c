@@ -246,8 +246,8 @@ static void tell_decided(struct span_told *told, const struct known *known,
     };
     told->decision = words[span->action];
     told->decided = span->decided;
-    if (!told->end && span->waited_ms != KNOWN_AHEAD)
-        told->end = span->decided - (uint64_t)(span->waited_ms * (int64_t)NS_PER_MS);
+    if (!told->end)
+        told->end = reason_ended(span);
     if (span->action == WATCH_LINKED) {
         told->link = told->has_trace && told->link ? told->link : span->link;
         told->reason = told->inherited ? INHERITED_REASON : NULL;

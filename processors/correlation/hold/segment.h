@@ -41,7 +41,7 @@ enum held_flag {
     HELD_INHERITED = 8,
     HELD_GONE = 16,      /* in a release list, or written */
     HELD_FORGOTTEN = 32, /* its samples may have arrived before it and been forgotten */
-    HELD_AHEAD = 64      /* by its clock, it ended after it arrived */
+    HELD_AHEAD = 64      /* by its clock, it ended long after it arrived */
 };
 
 struct held {

@@ -34,7 +34,7 @@ struct candidate {
     uint64_t arrived; /* mono */
     uint16_t early; /* how long before anything was known it started, by its clock; in EARLY_UNIT */
     bool forgotten; /* its samples may have arrived before it and been forgotten */
-    bool ahead;     /* by its clock, it ended after it arrived, which `ended` is then */
+    bool ahead;     /* by its clock, it ended long after it arrived, which `ended` is then */
 };
 
 #define EARLY_UNIT (100 * NS_PER_MS)

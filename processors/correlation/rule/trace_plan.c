@@ -2,6 +2,9 @@
 
 enum { ENTRY_RESOURCE = 1, SCOPE_SPANS = 2 };
 
+/* A clock may differ by so much without being wrong: the span ended as it arrived, about. */
+#define AHEAD_BY_LITTLE NS_PER_S
+
 /* Ordinary requests take a few times their size: rows, headers, edits and texts. */
 static size_t arena_cap(const struct batch *batch)
 {
@@ -33,7 +36,7 @@ void span_row_time(struct span_row *row, const struct correlation *self, struct 
     struct candidate *candidate = &row->candidate;
     candidate->started = row->start_ns ? row->start_ns : row->end_ns;
     candidate->ended = judge_local(now, row->end_ns ? row->end_ns : now.wall);
-    candidate->ahead = row->end_ns > now.wall;
+    candidate->ahead = row->end_ns > now.wall + AHEAD_BY_LITTLE;
     candidate->arrived = now.mono;
     if (candidate->started && candidate->started < self->since) {
         uint64_t early = (self->since - candidate->started) / EARLY_UNIT + 1;

@@ -403,6 +403,31 @@ START_TEST(samples_after_the_decision_came_late)
 }
 END_TEST
 
+/* Its end is not known, since its clock is ahead. */
+START_TEST(of_a_span_that_ended_in_the_future_the_times_are_those_from_its_arrival)
+{
+    struct rig rig;
+    struct told_reason told;
+    rig_init(&rig);
+    const struct watch_decision decision = {.span_id = 1,
+                                            .service = shop(),
+                                            .action = WATCH_NOT_LINKED,
+                                            .reason = &no_sample,
+                                            .arrived = NOW,
+                                            .decided = NOW + 62 * NS_PER_S};
+    known_decided(&rig.known, &decision);
+    known_fold(&rig.known);
+    sampled_late(&rig, 1, NOW, 90 * NS_PER_S, 0);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 1), &told));
+    ck_assert_str_eq(told.word, REASON_CAME_LATE);
+    ck_assert_str_eq(told.text,
+                     "By its own time it ended after it had arrived. Samples with its id came 90 s "
+                     "after the span did, but it was forwarded without a link after 62 s.");
+    ck_assert_uint_eq(reason_ended(known_find(&rig.known, 1)), 0);
+    rig_release(&rig);
+}
+END_TEST
+
 static void decide_for(struct rig *rig, uint64_t id, const struct watch_reason *reason,
                        uint64_t now)
 {
@@ -1988,7 +2013,9 @@ SUITE_MAIN(
     refused_profiles_are_the_reason_until_one_is_accepted,
     names_differ_where_no_sample_came_under_the_name_of_the_span,
     a_span_s_clock_that_is_ahead_is_a_problem_where_the_profiles_is_not,
-    samples_after_the_decision_came_late, samples_of_a_child_whose_root_has_none_came_late_too,
+    samples_after_the_decision_came_late,
+    of_a_span_that_ended_in_the_future_the_times_are_those_from_its_arrival,
+    samples_of_a_child_whose_root_has_none_came_late_too,
     spans_before_the_first_profile_need_nothing, what_came_before_a_reload_is_not_known,
     a_service_without_ids_has_no_span_that_was_not_caught_computing,
     samples_are_unclaimed_until_their_span_passes, the_metrics_count_what_no_span_claims_for_long,

@@ -1,0 +1,74 @@
+/* What those who watch are told of decisions. */
+#include "tests/processors/correlation/rig.h"
+
+struct seen {
+    struct watch watch;
+    struct watcher watcher;
+    struct watch_decision last;
+};
+
+static void seen_passed(void *ctx, const struct batch *batch, bool linked)
+{
+    (void)ctx;
+    (void)batch;
+    (void)linked;
+}
+
+static void seen_decided(void *ctx, const struct watch_decision *decision)
+{
+    struct seen *seen = ctx;
+    seen->last = *decision;
+}
+
+static void seen_sampled(void *ctx, const struct watch_window *window,
+                         const struct watch_sample *samples, size_t count)
+{
+    (void)ctx;
+    (void)window;
+    (void)samples;
+    (void)count;
+}
+
+static void seen_attach(struct seen *seen, struct rig *rig)
+{
+    *seen = (struct seen){
+        .watcher = {
+            .ctx = seen, .passed = seen_passed, .decided = seen_decided, .sampled = seen_sampled}};
+    watch_init(&seen->watch);
+    watch_attach(&seen->watch, &seen->watcher);
+    rig->env.watch = &seen->watch;
+}
+
+static void seen_close(struct seen *seen, struct rig *rig)
+{
+    rig_close(rig);
+    watch_detach(&seen->watch, &seen->watcher);
+    watch_release(&seen->watch);
+}
+
+/* When the span ended, as told once it has waited in vain, after RIG_START; 0: not known. */
+static uint64_t told_end(uint64_t ahead)
+{
+    struct rig rig;
+    struct seen seen;
+    rig_open(&rig, "{hold: 5s}");
+    seen_attach(&seen, &rig);
+    rig_warm(&rig);
+    rig_root(&rig, 1, RIG_WARM - S, RIG_WARM + ahead);
+    rig_advance(&rig, 30 * S);
+    ck_assert_uint_eq(seen.last.span_id, 1);
+    ck_assert_uint_eq(seen.last.arrived, RIG_START + RIG_WARM);
+    uint64_t ended = seen.last.ended;
+    seen_close(&seen, &rig);
+    return ended ? ended - RIG_START : 0;
+}
+
+START_TEST(the_end_of_a_span_is_told_unless_its_clock_is_wrong)
+{
+    ck_assert_uint_eq(told_end(0), RIG_WARM);
+    ck_assert_uint_eq(told_end(S / 10), RIG_WARM);
+    ck_assert_uint_eq(told_end(60 * S), 0);
+}
+END_TEST
+
+SUITE_MAIN("correlation: tell", the_end_of_a_span_is_told_unless_its_clock_is_wrong)
