@@ -15,12 +15,16 @@ static const struct watch_reason came_late = {
     "Let the profiler upload more often, or raise `hold` of the correlation processor above the "
     "time that its profiles take to arrive."};
 
-/* The same of one that looked too old to wait. */
-static const struct watch_reason came_late_old = {
-    "came_late",
-    "By its own time it started before spanlink did, so it was forwarded at once. Samples with its "
-    "id came after that.",
-    "Nothing needs to be done, unless the clock of its host is behind: later spans wait."};
+#define BEFORE_START "By its own time it started before spanlink did"
+
+/* The same of one that looked too old to wait: to this process, or after a reload. */
+#define OLD_TEXT ", so it was forwarded at once. Samples with its id came after that."
+#define OLD_FIX                                                                                    \
+    "Nothing needs to be done, unless the clock of its host is behind: later spans wait."
+static const struct watch_reason came_late_old[] = {
+    {"came_late", BEFORE_START OLD_TEXT, OLD_FIX},
+    {"came_late", WATCH_BEFORE_RELOAD OLD_TEXT, OLD_FIX},
+};
 
 #define IDS_UNMATCHED "ids_unmatched" /* as correlation calls it */
 #define BEFORE_FIRST  "It ended before the first profile of its service came, so it has no link. "
@@ -100,6 +104,17 @@ static bool is_word(const struct watch_reason *reason, const char *word)
 static bool before_start(const struct watch_reason *reason)
 {
     return is_word(reason, "before_start");
+}
+
+/* Of such a reason: before what the span started. */
+static bool is_before_reload(const struct watch_reason *reason)
+{
+    return strncmp(reason->text, WATCH_BEFORE_RELOAD, strlen(WATCH_BEFORE_RELOAD)) == 0;
+}
+
+static const char *started_before(const struct watch_reason *reason)
+{
+    return is_before_reload(reason) ? WATCH_BEFORE_RELOAD : BEFORE_START;
 }
 
 /* Whether its samples are missing because the profiles of its service are refused. */
@@ -187,7 +202,7 @@ static const struct watch_reason *reason_now(const struct known *known,
     bool late = first && first->arrived > span->decided && (missed_samples(decided) || old);
     if (late && is_word(decided, "not_profiled"))
         return &before_first;
-    return !late ? decided : old ? &came_late_old : &came_late;
+    return !late ? decided : old ? &came_late_old[is_before_reload(decided)] : &came_late;
 }
 
 static bool has_reason(const struct known_span *span)
@@ -399,30 +414,32 @@ static void tell_late(const struct known *known, const struct known_span *span,
 }
 
 /* A clock that is behind makes all spans of a service old. Returns whether it is. */
-static bool tell_behind(const struct known_service *service, struct told_reason *told)
+static bool tell_behind(const struct known_service *service, const struct watch_reason *reason,
+                        struct told_reason *told)
 {
     uint64_t late;
     if (!trouble_is_behind(service, &late))
         return false;
     snprintf(told->text_buffer, sizeof told->text_buffer,
-             "By its own time it started before spanlink did. Spans of its service come %.0f s "
-             "after their end, and profiles %.0f s after theirs: its clock seems to be behind.",
-             (double)service->sent_after / 1e9, (double)late / 1e9);
+             "%s. Spans of its service come %.0f s after their end, and profiles %.0f s after "
+             "theirs: its clock seems to be behind.",
+             started_before(reason), (double)service->sent_after / 1e9, (double)late / 1e9);
     told->text = told->text_buffer;
     told->fix = "Set the clock of its host.";
     return true;
 }
 
-static void tell_before_start(const struct known_service *service, struct told_reason *told)
+static void tell_before_start(const struct known_service *service,
+                              const struct watch_reason *reason, struct told_reason *told)
 {
     int64_t apart = service->apart_ns;
-    tell_behind(service, told);
+    tell_behind(service, reason, told);
     if (!service->apart_run)
         return;
     snprintf(told->text_buffer, sizeof told->text_buffer,
-             "By its own time it started before spanlink did; but the profiles of other spans of "
-             "its service are %.0f s %s these.",
-             (double)(apart < 0 ? -apart : apart) / 1e9, apart < 0 ? "before" : "after");
+             "%s; but the profiles of other spans of its service are %.0f s %s these.",
+             started_before(reason), (double)(apart < 0 ? -apart : apart) / 1e9,
+             apart < 0 ? "before" : "after");
     told->text = told->text_buffer;
     told->fix = service->apart_fix;
 }
@@ -544,9 +561,9 @@ void reason_of_service(const struct known *known, const struct known_service *se
         snprintf(told->text_buffer, sizeof told->text_buffer, BEFORE_FIRST);
         tell_later(service, told);
     } else if (before_start(reason)) {
-        tell_before_start(service, told);
-    } else if (reason == &came_late_old) {
-        tell_behind(service, told);
+        tell_before_start(service, reason, told);
+    } else if (reason == &came_late_old[0] || reason == &came_late_old[1]) {
+        tell_behind(service, reason, told);
     } else if (reason == &came_late && tell_clocks(service, told)) {
         return;
     } else if (reason == &came_late || is_vain(reason)) {

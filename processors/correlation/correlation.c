@@ -140,19 +140,30 @@ static struct confirm_by confirm_of(const struct key_list *list)
     return confirm;
 }
 
-static void release_tallies(void *tallies)
+/* What a reload that replaces the instance hands to the next one, which counts nothing before the
+ * old one is closed. */
+struct heirloom {
+    struct tallies tallies;
+    uint64_t since; /* of the first; 0: none was open yet */
+};
+
+static void heirloom_release(void *heirloom)
 {
-    tallies_release(tallies);
+    tallies_release(&((struct heirloom *)heirloom)->tallies);
 }
 
-/* A reload that replaces the instance continues them: the new one counts nothing before the old one
- * is closed. */
-static struct tallies *correlation_tallies(struct correlation *self)
+static struct tallies *correlation_inherit(struct correlation *self)
 {
     struct meter *meter = self->env->meter;
-    struct tallies *shared =
-        meter ? meter_area(meter, sizeof self->tallies, release_tallies) : NULL;
-    return shared ? shared : &self->tallies;
+    struct heirloom *heirloom =
+        meter ? meter_area(meter, sizeof *heirloom, heirloom_release) : NULL;
+    if (!heirloom)
+        return &self->tallies;
+    self->replaces = heirloom->since > 0;
+    if (!self->replaces)
+        heirloom->since = self->since;
+    self->first_since = &heirloom->since;
+    return &heirloom->tallies;
 }
 
 static void init_tables(struct correlation *self)
@@ -168,7 +179,7 @@ static void init_tables(struct correlation *self)
     id_table_init(&self->ancestry, index, true, remember, ~seed, budget);
     id_table_init(&self->uploads, UPLOADS_MAX, false, RETRIED_FOR_S, seed * 7, budget);
     services_init(&self->services, MAX_SERVICES, config->remember, budget);
-    self->services.tallies = self->top ? NULL : correlation_tallies(self);
+    self->services.tallies = self->top ? NULL : correlation_inherit(self);
     self->services.let_go = waiting_give_up;
     self->services.ctx = self;
     interner_init(&self->interner, budget);

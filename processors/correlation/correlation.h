@@ -50,6 +50,10 @@ struct correlation {
     struct remap profile_remap;     /* without what a server derives itself from OTLP profiles */
     uint64_t started, started_mono; /* wall, mono */
     uint64_t since; /* wall; no profile was missed since the start of this or a recalled process */
+    /* Of the instance: a reload opened it in place of another; `since` of the first of these, which
+     * recalled notes lower. NULL: not known. */
+    bool replaces;
+    uint64_t *first_since;
     uint64_t recalled_from; /* local time; notes are known from here on; UINT64_MAX: none */
     struct interner interner;
     struct correlation_published published;

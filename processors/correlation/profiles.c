@@ -281,6 +281,8 @@ static void recall_since(struct correlation *self, uint64_t since, struct judge_
         since = from;
     if (since < self->since) {
         self->since = since;
+        if (self->first_since && since < *self->first_since)
+            *self->first_since = since;
         self->recalled_from = judge_local(now, since);
     }
 }

@@ -82,6 +82,10 @@ static const struct watch_reason unsymbolized[REASON_COUNT] = {
                        UNSYMBOLIZED_FIX},
 };
 
+/* Of a span that the instance before this one would have known of. */
+static const struct watch_reason before_reload = {
+    "before_start", WATCH_BEFORE_RELOAD ", so profiles of its time may have been missed.", NULL};
+
 /* Of a service whose profiler seems to have stopped. */
 static const struct watch_reason silent = {
     "hold_ran_out",
@@ -89,8 +93,21 @@ static const struct watch_reason silent = {
     "for long.",
     "See whether its service's profiler still runs and can reach this process."};
 
-static const struct watch_reason *reason_of(const struct context *context, enum judge_reason reason)
+/* Whether only a reload is why nothing was known yet when a span started. */
+static bool is_before_reload(const struct context *context, const struct candidate *candidate)
 {
+    const struct correlation *self = context->self, *top = self->top ? self->top : self;
+    uint64_t early = candidate->early * EARLY_UNIT;
+    uint64_t started = candidate->started ? candidate->started : self->since - early;
+    return top->replaces && started >= *top->first_since && started < top->started;
+}
+
+static const struct watch_reason *reason_of(const struct context *context,
+                                            const struct candidate *candidate,
+                                            enum judge_reason reason)
+{
+    if (reason == REASON_BEFORE_START && is_before_reload(context, candidate))
+        return &before_reload;
     if (reason == REASON_HOLD_RAN_OUT && context->service && context->service->silent_since)
         return &silent;
     bool is_unsymbolized =
@@ -152,7 +169,7 @@ void tell_decision(const struct context *context, const struct candidate *candid
                   : decision->edit.action == ACTION_UNLINK ? WATCH_NOT_LINKED
                                                            : WATCH_AS_CAME,
         .unproven = linked && context->self->config.link != LINK_CONFIRMED,
-        .reason = linked ? NULL : reason_of(context, decision->reason),
+        .reason = linked ? NULL : reason_of(context, candidate, decision->reason),
         .ended = ended_wall(context->now, candidate),
         .arrived = wall_of(context->now, candidate->arrived),
         .decided = context->now.wall,

@@ -1520,6 +1520,31 @@ START_TEST(a_clock_that_is_behind_is_not_the_start_of_this_process)
 }
 END_TEST
 
+START_TEST(a_reload_is_named_where_it_is_why_a_span_looks_old)
+{
+    static const struct watch_reason before = {"before_start", WATCH_BEFORE_RELOAD ", so.", NULL};
+    struct rig rig;
+    struct told_reason told;
+    rig_init(&rig);
+    decide_behind(&rig, 1, 20 * (int64_t)NS_PER_S, NOW, &before);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 1), &told));
+    ck_assert_str_eq(told.text, WATCH_BEFORE_RELOAD ", so.");
+    sampled(&rig, 1, 10, NOW + NS_PER_S);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 1), &told));
+    ck_assert_str_eq(told.word, REASON_CAME_LATE);
+    ck_assert_str_eq(told.text, WATCH_BEFORE_RELOAD ", so it was forwarded at once. Samples with "
+                                                    "its id came after that.");
+    ck_assert_str_eq(told_of_service(&rig, REASON_CAME_LATE, &told)->text, told.text);
+    decide_behind(&rig, 2, 20 * (int64_t)NS_PER_S, NOW, &before);
+    decide_behind(&rig, 3, 3600 * (int64_t)NS_PER_S, NOW, NULL);
+    sampled(&rig, 3, 10, NOW + 15 * NS_PER_S);
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 2), &told));
+    ck_assert_str_eq(told.text, WATCH_BEFORE_RELOAD "; but the profiles of other spans of its "
+                                                    "service are 3614 s after these.");
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(spans_of_two_services_with_one_id_stay_apart)
 {
     for (int late = 0; late < 2; late++) {
@@ -2035,6 +2060,7 @@ SUITE_MAIN(
     an_upload_that_two_instances_tell_of_counts_once, history_goes_by_steps,
     links_that_open_nothing_count_whichever_came_first,
     a_clock_that_is_behind_is_not_the_start_of_this_process,
+    a_reload_is_named_where_it_is_why_a_span_looks_old,
     uploads_that_come_later_than_the_hold_are_the_reason,
     a_clock_that_is_behind_makes_no_late_uploads,
     a_service_whose_profiler_has_stopped_says_so_as_its_spans_do,

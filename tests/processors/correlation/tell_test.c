@@ -71,4 +71,51 @@ START_TEST(the_end_of_a_span_is_told_unless_its_clock_is_wrong)
 }
 END_TEST
 
-SUITE_MAIN("correlation: tell", the_end_of_a_span_is_told_unless_its_clock_is_wrong)
+/* Another instance in place of the one before, as after a reload. */
+static void replace(struct rig *rig)
+{
+    char error[256];
+    struct correlation_config config = rig_self(rig)->config;
+    void *old = rig->self;
+    rig->self = calloc(1, processor_correlation.size);
+    rig_self(rig)->config = config;
+    ck_assert(processor_correlation.open(rig->self, &rig->env, error, sizeof error));
+    processor_correlation.close(old);
+    free(old);
+}
+
+/* The text of a span that starts then and arrives after the reload. */
+static const char *told_of_start(struct seen *seen, struct rig *rig, uint64_t id, uint64_t start)
+{
+    rig_root(rig, id, start, rig_now(rig));
+    rig_advance(rig, 30 * S);
+    ck_assert_uint_eq(seen->last.span_id, id);
+    return seen->last.reason->word ? seen->last.reason->text : NULL;
+}
+
+START_TEST(a_reload_is_named_where_it_is_why_nothing_was_known)
+{
+    struct rig rig;
+    struct seen seen;
+    rig_open(&rig, "{hold: 5s}");
+    seen_attach(&seen, &rig);
+    rig_advance(&rig, 50 * S);
+    replace(&rig);
+    rig_advance(&rig, 30 * S);
+    replace(&rig);
+    rig_warm(&rig);
+    const char *reload = "By its own time it started before a reload replaced the correlation "
+                         "processor, so profiles of its time may have been missed.";
+    ck_assert_str_eq(told_of_start(&seen, &rig, 1, 10 * S), reload);
+    ck_assert_str_eq(seen.last.reason->word, "before_start");
+    ck_assert_str_eq(told_of_start(&seen, &rig, 2, 70 * S), reload);
+    ck_assert_str_eq(told_of_start(&seen, &rig, 3, UINT64_C(0) - 10 * S),
+                     "By its own time it started before spanlink did, so profiles of its time may "
+                     "have been missed.");
+    ck_assert_ptr_null(strstr(told_of_start(&seen, &rig, 4, 90 * S), "reload"));
+    seen_close(&seen, &rig);
+}
+END_TEST
+
+SUITE_MAIN("correlation: tell", the_end_of_a_span_is_told_unless_its_clock_is_wrong,
+           a_reload_is_named_where_it_is_why_nothing_was_known)
