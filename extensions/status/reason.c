@@ -482,6 +482,30 @@ bool reason_passed(const struct known *known, const struct known_span *span, boo
     return true;
 }
 
+/* The service with this name, of any tenant, of which profiles are known, if under another name;
+ * NULL: none. */
+static const struct known_service *profiled(const struct known *known, struct view service)
+{
+    for (size_t i = 1; i < known->service_count; i++)
+        if ((known->services[i]->has_profiles || known->services[i]->profiles_under) &&
+            names_eq(&known->names, known->services[i]->name, service))
+            return known->services[i];
+    return NULL;
+}
+
+void reason_child(const struct known *known, struct view name, struct told_reason *told)
+{
+    const struct known_service *service = profiled(known, name);
+    bool no_ids = service && service->no_ids;
+    told->word = REASON_NO_LOCAL_ROOT;
+    told->fix = no_ids ? known->reasons[service->no_ids - 1]->fix : NULL;
+    told->text =
+        no_ids    ? "It is no local root, and no sample of its service names a span."
+        : service ? "It is no local root, and no sample names it. Where samples name local roots "
+                    "only, its work is in the flame graph of its local root."
+                  : "It is no local root, and no profile of its service is known here.";
+}
+
 /* "wall time and memory". */
 static void name_kinds(unsigned kinds, char *out, size_t size)
 {

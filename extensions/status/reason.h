@@ -35,6 +35,9 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
 bool reason_passed(const struct known *known, const struct known_span *span, bool local_root,
                    struct told_reason *told);
 
+/* The same of one that is no local root, where no sample names it. service: its name. */
+void reason_child(const struct known *known, struct view service, struct told_reason *told);
+
 /* Writes what to do where the profiles of `service` come under the name of `other`, a sentence with
  * the setting that the profiler of its language has. */
 void reason_names_fix(const struct known *known, const struct known_service *service,

@@ -154,30 +154,6 @@ static void tell_unknown(struct span_told *told, const struct known *known)
     }
 }
 
-/* The service with this name, of any tenant, of which profiles are known; NULL: none. */
-static const struct known_service *profiled(const struct known *known, struct view service)
-{
-    for (size_t i = 1; i < known->service_count; i++)
-        if (known->services[i]->has_profiles &&
-            names_eq(&known->names, known->services[i]->name, service))
-            return known->services[i];
-    return NULL;
-}
-
-static void tell_child(struct span_told *told, const struct known *known)
-{
-    const struct known_service *service = profiled(known, told->service);
-    bool no_ids = service && service->no_ids;
-    told->reason = REASON_NO_LOCAL_ROOT;
-    told->fix = no_ids ? known->reasons[service->no_ids - 1]->fix : NULL;
-    told->text = no_ids ? "It is no local root, and no sample of its service names a span."
-                 : service
-                     ? "Samples name local roots, and it is none: its work is in the flame graph "
-                       "of its local root, if that has one."
-                     : "Samples name local roots, and it is none. No profile of its service is "
-                       "known here.";
-}
-
 /* Its request is not kept any more. What its route counted is remembered. */
 static void tell_evicted(struct span_told *told, const struct known *known,
                          const struct known_span *span)
@@ -207,8 +183,12 @@ static void tell_passed(struct span_told *told, const struct known *known,
         told->text = "It is linked; the decision itself is not remembered any more.";
     else if (told->local_root || (told->end && told->end <= known_forgotten_until(known)))
         told->text = "It passed without a decision that is still remembered.";
-    else
-        tell_child(told, known);
+    else {
+        reason_child(known, told->service, &told->reasoned);
+        told->reason = told->reasoned.word;
+        told->text = told->reasoned.text;
+        told->fix = told->reasoned.fix;
+    }
 }
 
 /* Under the watch's lock: what has the samples of a span, which is another entry where they name it

@@ -1545,6 +1545,32 @@ START_TEST(a_reload_is_named_where_it_is_why_a_span_looks_old)
 }
 END_TEST
 
+/* Samples may name children of its service, too, or come under another name. */
+START_TEST(of_a_child_that_no_sample_names_only_what_is_known_is_said)
+{
+    struct rig rig;
+    struct told_reason told;
+    rig_init(&rig);
+    decide(&rig, 1, false, NOW);
+    reason_child(&rig.known, VIEW("shop"), &told);
+    ck_assert_str_eq(told.word, REASON_NO_LOCAL_ROOT);
+    ck_assert_str_eq(told.text,
+                     "It is no local root, and no profile of its service is known here.");
+    sampled_in(&rig,
+               (struct watch_window){.service = till(), .kind = "process_cpu", .arrived = NOW},
+               (struct watch_sample){.id = 1, .samples = 1});
+    for (int own = 0; own < 2; own++) {
+        reason_child(&rig.known, VIEW("shop"), &told);
+        ck_assert_str_eq(told.text,
+                         "It is no local root, and no sample names it. Where samples name local "
+                         "roots only, its work is in the flame graph of its local root.");
+        ck_assert_ptr_null(told.fix);
+        sampled(&rig, 1, 5, NOW);
+    }
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(spans_of_two_services_with_one_id_stay_apart)
 {
     for (int late = 0; late < 2; late++) {
@@ -2061,6 +2087,7 @@ SUITE_MAIN(
     links_that_open_nothing_count_whichever_came_first,
     a_clock_that_is_behind_is_not_the_start_of_this_process,
     a_reload_is_named_where_it_is_why_a_span_looks_old,
+    of_a_child_that_no_sample_names_only_what_is_known_is_said,
     uploads_that_come_later_than_the_hold_are_the_reason,
     a_clock_that_is_behind_makes_no_late_uploads,
     a_service_whose_profiler_has_stopped_says_so_as_its_spans_do,
