@@ -21,7 +21,9 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                              "It waited as long as a profile of its time may take, and none that "
                              "names it came.",
                              NULL},
-    [REASON_NO_PARENT] = {"no_parent", "Its local root has no profile either.", NULL},
+    [REASON_NO_PARENT] = {"no_parent",
+                          "No sample names it, and its local root had no link when it was decided.",
+                          NULL},
     [REASON_NO_IDS] = {NULL, NULL, NULL}, /* see labels.h */
     [REASON_UNMATCHED] = {"ids_unmatched",
                           "The samples of its service name spans, but none that has come here.",

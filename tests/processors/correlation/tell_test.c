@@ -117,5 +117,25 @@ START_TEST(a_reload_is_named_where_it_is_why_nothing_was_known)
 }
 END_TEST
 
+/* Samples of the root may come later. */
+START_TEST(of_a_child_whose_root_has_no_link_only_what_stays_true_is_told)
+{
+    struct rig rig;
+    struct seen seen;
+    rig_open(&rig, "{hold: 5s, children: inherit}");
+    seen_attach(&seen, &rig);
+    rig_warm(&rig);
+    RIG_SPANS(&rig, {.id = 2, .parent = 1, .kind = 1, .start = RIG_WARM - S, .end = RIG_WARM},
+              {.id = 1, .start = RIG_WARM - S, .end = RIG_WARM});
+    rig_advance(&rig, 8 * S);
+    ck_assert_uint_eq(seen.last.span_id, 2);
+    ck_assert_str_eq(seen.last.reason->word, "no_parent");
+    ck_assert_str_eq(seen.last.reason->text,
+                     "No sample names it, and its local root had no link when it was decided.");
+    seen_close(&seen, &rig);
+}
+END_TEST
+
 SUITE_MAIN("correlation: tell", the_end_of_a_span_is_told_unless_its_clock_is_wrong,
-           a_reload_is_named_where_it_is_why_nothing_was_known)
+           a_reload_is_named_where_it_is_why_nothing_was_known,
+           of_a_child_whose_root_has_no_link_only_what_stays_true_is_told)
