@@ -25,8 +25,9 @@ struct span_query {
 
 /* A kept span with the id. */
 struct span_same {
-    uint8_t trace[16];
-    char service[NAME_CUT + 1], name[NAME_CUT + 1];
+    uint8_t trace[16], service[NAME_CUT];
+    size_t service_size;
+    char name[NAME_CUT + 1];
 };
 
 /* The response about a span. */
@@ -48,23 +49,36 @@ struct span_told {
     bool forgetful; /* it may have passed, and given way since */
     bool grows;     /* more samples may come */
     uint8_t trace[16];
-    char service_text[NAME_CUT + 1], name_text[NAME_CUT + 1];
+    uint8_t service_bytes[NAME_CUT]; /* where `service` is: a name may have a byte 0 */
+    char name_text[NAME_CUT + 1];
     struct told_reason reasoned; /* where text and fix may be */
     struct span_same same[SAME_ID_SHOWN];
     size_t same_count;
     int rank; /* of the span that is told: how much is known of it */
 };
 
+static struct view service_of(const struct span_same *same)
+{
+    return (struct view){same->service, same->service_size};
+}
+
+static bool is_same(const struct span_same *same, const uint8_t trace[16], struct view service)
+{
+    return memcmp(same->trace, trace, sizeof same->trace) == 0 &&
+           view_eq(service_of(same), service);
+}
+
 /* False: there is no room, or it was noted before. */
 static bool note_same(struct span_told *told, const struct looked_span *each)
 {
     struct span_same same = {0};
+    struct view service = names_cut(each->service);
     memcpy(same.trace, each->span.trace_id.data, sizeof same.trace);
-    text_cut(each->service, same.service, sizeof same.service);
+    proto_bytes_put(same.service, service);
+    same.service_size = service.size;
     text_cut(each->span.name, same.name, sizeof same.name);
     for (size_t i = 0; i < told->same_count; i++)
-        if (memcmp(told->same[i].trace, same.trace, sizeof same.trace) == 0 &&
-            strcmp(told->same[i].service, same.service) == 0)
+        if (is_same(&told->same[i], same.trace, service))
             return false;
     if (told->same_count == SAME_ID_SHOWN)
         return false;
@@ -89,6 +103,13 @@ static bool is_asked_for(const struct span_query *query, const struct looked_spa
            (!*query->trace_id || memcmp(each->span.trace_id.data, query->trace, 16) == 0);
 }
 
+static void tell_service(struct span_told *told, struct view service)
+{
+    service = names_cut(service);
+    proto_bytes_put(told->service_bytes, service);
+    told->service = (struct view){told->service_bytes, service.size};
+}
+
 static bool span_visited(void *ctx, const struct looked_span *each)
 {
     struct span_told *told = ctx;
@@ -102,9 +123,8 @@ static bool span_visited(void *ctx, const struct looked_span *each)
     told->rank = rank;
     memcpy(told->trace, span->trace_id.data, 16);
     told->has_trace = true;
-    text_cut(each->service, told->service_text, sizeof told->service_text);
+    tell_service(told, each->service);
     text_cut(span->name, told->name_text, sizeof told->name_text);
-    told->service = view_of(told->service_text);
     told->name = view_of(told->name_text);
     told->start = span->start_ns;
     told->end = span->end_ns;
@@ -260,8 +280,7 @@ static void tell_waiting(struct span_told *told, const struct watch_waiting *wai
         told->name = view_of(told->name_text);
     }
     told->end = told->end ? told->end : waiting->ended;
-    snprintf(told->service_text, sizeof told->service_text, "%s", waiting->service);
-    told->service = view_of(told->service_text);
+    tell_service(told, view_of(waiting->service));
 }
 
 /* Under the watch's lock: whether the profile with a linked span's samples was kept. */
@@ -356,9 +375,9 @@ static void tell_figures(struct span_told *told, const struct known *known,
 /* The span that is told in what is known. Under the watch's lock. */
 static const struct known_span *find_told(const struct known *known, const struct span_told *told)
 {
-    const char *service = told->service.data ? told->service_text : told->query->service;
-    if (*service)
-        return known_find_of(known, told->id, view_of(service));
+    struct view service = told->service.data ? told->service : view_of(told->query->service);
+    if (service.size)
+        return known_find_of(known, told->id, service);
     const struct known_span *span = known_find(known, told->id);
     while (span && !span->decided && known_next(known, span))
         span = known_next(known, span);
@@ -405,11 +424,8 @@ static void tell(struct status *self, struct span_told *told)
         tell_passed(told, known, span);
     else
         tell_unknown(told, known);
-    if (span && !told->service.data) {
-        struct view name = names_get(&known->names, known->services[span->service]->name);
-        snprintf(told->service_text, sizeof told->service_text, "%.*s", VIEW_ARG(name));
-        told->service = view_of(told->service_text);
-    }
+    if (span && !told->service.data)
+        tell_service(told, names_get(&known->names, known->services[span->service]->name));
     if (!told->number && told->service.data)
         told->number = (uint16_t)known_service_find(known, told->service);
     tell_figures(told, known, &figures, sampled);
@@ -438,12 +454,11 @@ static void put_same(const struct span_told *told, struct json *json)
     json_open(json, "same_id", '[');
     for (size_t i = 0; i < told->same_count; i++) {
         const struct span_same *same = &told->same[i];
-        if (memcmp(same->trace, told->trace, sizeof same->trace) == 0 &&
-            strcmp(same->service, told->service_text) == 0)
+        if (is_same(same, told->trace, told->service))
             continue;
         json_open(json, NULL, '{');
         json_hex(json, "trace_id", (struct view){same->trace, sizeof same->trace});
-        json_word(json, "service", same->service);
+        json_text(json, "service", service_of(same));
         json_word(json, "name", same->name);
         json_close(json, '}');
     }
@@ -490,7 +505,10 @@ void span_answer(struct status *self, struct http_request *request, const char *
         json_hex(&json, "trace_id", (struct view){told.trace, sizeof told.trace});
     else
         json_null(&json, "trace_id");
-    json_word(&json, "service", told.service.data ? told.service_text : NULL);
+    if (told.service.data)
+        json_text(&json, "service", told.service);
+    else
+        json_null(&json, "service");
     json_word(&json, "name", told.name.data ? told.name_text : NULL);
     json_word(&json, "decision", told.decision);
     json_word(&json, "reason", told.reason);
