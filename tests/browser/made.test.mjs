@@ -426,7 +426,7 @@ describe("a trace of which a part waits", () => {
     await page.getByRole("treeitem", { name: "back sort" }).click();
     const details = page.getByRole("region", { name: "Span", exact: true });
     await details.getByRole("heading", { name: "back sort" }).waitFor();
-    await details.getByText("Samples name local roots. ").waitFor();
+    await details.getByText("No sample names it. ").waitFor();
     await details.getByText("10 ms").first().waitFor();
     await details.getByRole("link", { name: "GET /b" }).click();
     await details.getByRole("heading", { name: "back GET /b" }).waitFor();

@@ -352,9 +352,9 @@ export class View {
 			isDrawn(owner) && anchor(link("flame", this.source), "Larger"),
 			isDrawn(span) && !inherited && anchor(link("flame", { ...this.source, vs: "route" }),
 				"Against its route's mean"),
-			inherited ? this.owner(span, "an ancestor") : owner !== span ? ["Samples name local roots. ",
+			inherited ? this.owner(span, "an ancestor") : owner !== span ? ["No sample names it. ",
 				this.owner({ profile_id: owner.span_id })]
-				: !root && para("Samples name local roots, and its own is not here."));
+				: !root && para("No sample names it, and its local root is not here."));
 	}
 
 	/* Whose flame graph a child shows. */
