@@ -556,7 +556,8 @@ static bool probe_topic(struct producer *producer, enum signal signal, int parti
     struct kafka_exporter *self = producer->self;
     const char *topic = kafka_topic(self, signal);
     bool paired = kafka_key_of(self, signal) == KAFKA_KEY_PROCESS;
-    if (acks_all(self) && kafka_topic_lacks_replicas(producer->client, topic, text, size))
+    if (acks_all(self) &&
+        kafka_topic_replicas(producer->client, topic, 0, text, size) == KAFKA_REPLICAS_LACK)
         return false;
     if (paired && !kafka_topic_matches(&self->match, topic, partitions, text, size))
         return false;

@@ -23,7 +23,8 @@ bool replicas_lack(struct replicas *replicas, rd_kafka_t *client, char *text, si
 {
     pthread_mutex_lock(&replicas->lock);
     if (!replicas->asked || clock_mono(&clock_system) > replicas->asked + ASK_EVERY_NS) {
-        if (!kafka_topic_lacks_replicas(client, NULL, replicas->text, sizeof replicas->text))
+        if (kafka_topic_replicas(client, NULL, 0, replicas->text, sizeof replicas->text) !=
+            KAFKA_REPLICAS_LACK)
             *replicas->text = '\0';
         replicas->asked = clock_mono(&clock_system);
     }

@@ -14,7 +14,7 @@ struct replicas {
 void replicas_init(struct replicas *replicas);
 void replicas_release(struct replicas *replicas);
 
-/* Like kafka_topic_lacks_replicas for all topics in use, but asks at most every few seconds. Any
+/* Like kafka_topic_replicas for all topics in use, but asks at most every few seconds. Any
  * thread. */
 bool replicas_lack(struct replicas *replicas, rd_kafka_t *client, char *text, size_t size);
 

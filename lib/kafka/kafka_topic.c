@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { ASK_MS = 500, CONFIG_MS = 2000, REFRESH_MS = 1000, TOPIC_MAX = 249 };
-enum { TOPICS_LOOKED_AT = 16 }; /* for their replicas, each with a request */
+enum { TOPICS_LOOKED_AT = 16 }; /* for their replicas */
 
 #define ANSWER_NS (5 * NS_PER_S)
 
@@ -146,23 +146,32 @@ bool kafka_replicas_lack(const struct rd_kafka_metadata_topic *topic, int64_t le
     return false;
 }
 
-bool kafka_topic_lacks_replicas(rd_kafka_t *client, const char *topic, char *text, size_t size)
+static bool topic_lacks(rd_kafka_t *client, const struct rd_kafka_metadata_topic *topic,
+                        int64_t unknown, char *text, size_t size)
+{
+    if (topic->err || !kafka_replicas_lack(topic, 0, text, size))
+        return false;
+    int64_t least = kafka_topic_config(client, topic->topic).least_in_sync;
+    if (least)
+        return kafka_replicas_lack(topic, least, text, size);
+    char not_told[8];
+    return !unknown || kafka_replicas_lack(topic, unknown, not_told, sizeof not_told);
+}
+
+enum kafka_replicas kafka_topic_replicas(rd_kafka_t *client, const char *topic, int64_t unknown,
+                                         char *text, size_t size)
 {
     const struct rd_kafka_metadata *metadata;
     rd_kafka_topic_t *only = topic ? rdkafka.topic_new(client, topic, NULL) : NULL;
     bool asked = (only || !topic) && !rdkafka.metadata(client, 0, only, &metadata, ASK_MS);
     bool lacks = false;
-    for (int i = 0; asked && !lacks && i < metadata->topic_cnt && i < TOPICS_LOOKED_AT; i++) {
-        const struct rd_kafka_metadata_topic *each = &metadata->topics[i];
-        if (!each->err)
-            lacks = kafka_replicas_lack(each, kafka_topic_config(client, each->topic).least_in_sync,
-                                        text, size);
-    }
+    for (int i = 0; asked && !lacks && i < metadata->topic_cnt && i < TOPICS_LOOKED_AT; i++)
+        lacks = topic_lacks(client, &metadata->topics[i], unknown, text, size);
     if (asked)
         rdkafka.metadata_destroy(metadata);
     if (only)
         rdkafka.topic_destroy(only);
-    return lacks;
+    return !asked ? KAFKA_REPLICAS_UNKNOWN : lacks ? KAFKA_REPLICAS_LACK : KAFKA_REPLICAS_ENOUGH;
 }
 
 void kafka_add_warning(char *text, size_t size, const char *format, ...)

@@ -36,9 +36,18 @@ struct kafka_topic_config kafka_new_topic_config(rd_kafka_t *client);
 bool kafka_replicas_lack(const struct rd_kafka_metadata_topic *topic, int64_t least_in_sync,
                          char *text, size_t size);
 
+enum kafka_replicas {
+    KAFKA_REPLICAS_UNKNOWN, /* no broker answers */
+    KAFKA_REPLICAS_ENOUGH,
+    KAFKA_REPLICAS_LACK /* text is kafka_replicas_lack's */
+};
+
 /* Asks the brokers whether a topic that exists lacks replicas like that, or with topic NULL,
- * whether one of the topics in use does. False: none does, or no broker answers. */
-bool kafka_topic_lacks_replicas(rd_kafka_t *client, const char *topic, char *text, size_t size);
+ * whether one of the topics in use does. That is one request, and one more for each topic with a
+ * replica that is not in sync. unknown: what counts as min.insync.replicas if this user may not ask
+ * for it; 0: as many as there are. */
+enum kafka_replicas kafka_topic_replicas(rd_kafka_t *client, const char *topic, int64_t unknown,
+                                         char *text, size_t size);
 
 /* Appends a sentence to the warnings in text, which is a string. */
 void kafka_add_warning(char *text, size_t size, const char *format, ...)

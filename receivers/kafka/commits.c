@@ -13,10 +13,6 @@ enum { TIME_STEP_MS = 30000, ASK_MS = 1000 };
  * of its partitions, and for all of them at least this often. */
 #define LOOK_NS (10 * NS_PER_S)
 
-/* While some of the brokers do not answer, producers keep records for them, and for a moment for
- * those that take over their partitions: so long no lane is counted as read to its end. */
-#define OTHERS_NS (30 * NS_PER_S)
-
 static void feed_collect(struct feed *feed, bool all, rd_kafka_topic_partition_list_t *list)
 {
     char text[COMMIT_METADATA_SIZE];
@@ -135,6 +131,17 @@ static void set_end(struct kafka_group *group, const rd_kafka_topic_partition_t 
     atomic_store(&feed->end_asked, asked);
 }
 
+/* Notes whether producers wrote anything since the ends were asked for last. */
+static void note_written(struct kafka_group *group, const rd_kafka_topic_partition_list_t *list)
+{
+    int64_t all = 0;
+    for (int i = 0; i < list->cnt; i++)
+        all += list->elems[i].offset;
+    if (all != group->ends)
+        group->written = clock_mono(&clock_system);
+    group->ends = all;
+}
+
 void group_ask_ends(struct kafka_group *group)
 {
     rd_kafka_topic_partition_list_t *list = rdkafka.topic_partition_list_new(16);
@@ -150,6 +157,8 @@ void group_ask_ends(struct kafka_group *group)
     group_note_running(group, ASK_MS);
     for (int i = 0; i < list->cnt; i++)
         answered &= !list->elems[i].err;
+    if (answered)
+        note_written(group, list);
     bool idle = !list->cnt && group->phase == GROUP_ASSIGNED;
     if (answered || idle) /* before the ends are set */
         group_note_answer(group);
@@ -157,7 +166,7 @@ void group_ask_ends(struct kafka_group *group)
         group_ask_brokers(group);
     if (!answered && list->cnt)
         group_log_silence(group);
-    bool waits = !answered && group_silence(group) < OTHERS_NS;
+    bool waits = !answered && group_silence(group) < OUTAGE_OTHERS_NS;
     for (int i = 0; i < list->cnt && !waits; i++)
         if (!list->elems[i].err && list->elems[i].offset >= 0)
             set_end(group, &list->elems[i], asked);

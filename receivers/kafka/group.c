@@ -98,6 +98,7 @@ static void group_serve(struct kafka_group *group)
         dead_letters_poll(group->letters, 0);
     if (now >= group->ask_at) {
         group->ask_at = now + ASK_NS;
+        group_look_at_replicas(group); /* before the ends are set */
         group_ask_ends(group);
         group_count_unreadable(group, now);
         group_look_for_expired(group, now);

@@ -59,7 +59,13 @@ struct kafka_group {
     uint64_t heard;            /* when any of them last answered anything, unix ns */
     bool outage;               /* since answered, none answered anything for some time */
     bool silence_logged;
-    bool look_at_counts; /* they were not asked for since the last assignment */
+    uint64_t refusing;      /* brokers refuse records, since then, mono; 0: they do not */
+    uint64_t refusing_wall; /* where lanes stand still for that, unix ns */
+    uint64_t taking_wall;   /* when brokers were seen to take records last, unix ns; 0: never */
+    uint64_t replicas_at;   /* mono; when to ask about that next */
+    int64_t ends;           /* sum of all partitions' ends */
+    uint64_t written;       /* when that was seen to change last, mono */
+    bool look_at_counts;    /* they were not asked for since the last assignment */
     pthread_t thread;
     bool started;
     _Atomic bool stopping;

@@ -103,6 +103,15 @@ void group_log_silence(struct kafka_group *group)
              (double)silence / 1e9);
 }
 
+void group_stand_still(struct kafka_group *group, uint64_t from, uint64_t ns)
+{
+    struct kafka_receiver *self = group->self;
+    uint64_t wall = clock_wall(self->env->clock), until = atomic_load(&self->outage_until);
+    if (wall >= until) /* else the clocks are stopped already */
+        atomic_store(&self->outage_from, from);
+    atomic_store(&self->outage_until, wall + ns > until ? wall + ns : until);
+}
+
 void group_note_answer(struct kafka_group *group)
 {
     struct kafka_receiver *self = group->self;
@@ -119,9 +128,7 @@ void group_note_answer(struct kafka_group *group)
     group->outage = false;
     if (!grace)
         return;
-    if (wall >= atomic_load(&self->outage_until)) /* else the clocks are stopped already */
-        atomic_store(&self->outage_from, from);
-    atomic_store(&self->outage_until, wall + grace);
+    group_stand_still(group, from, grace);
     bool joined = group->phase == GROUP_JOINING && !outage; /* they may have answered meanwhile */
     env_info(self->env,
              "%s %.0f s; decisions wait %.0f s for records that "

@@ -32,6 +32,26 @@ void group_log_silence(struct kafka_group *group);
  * process stood still: that time does not count as the brokers' silence. */
 void group_note_running(struct kafka_group *group, unsigned most_ms);
 
+/* Stops the lanes' clocks at a time (unix ns), or where they stand already, for so long from now.
+ */
+void group_stand_still(struct kafka_group *group, uint64_t from, uint64_t ns);
+
+/* replicas.c: asks every few seconds whether brokers refuse records of the topics, as too few
+ * replicas are in sync. Logs when that begins and when it is over; from then on, lanes stand still
+ * as after an outage. Blocks for up to some seconds. */
+void group_look_at_replicas(struct kafka_group *group);
+
+/* While only some of the brokers do not answer, or some partitions take no records, producers keep
+ * records for them, and for a moment for those that take over: so long no lane is counted as read
+ * to its end. */
+#define OUTAGE_OTHERS_NS (30 * NS_PER_S)
+/* What is written up to then was on its way when brokers began to refuse records. */
+#define REFUSAL_SETTLED_NS (5 * NS_PER_S)
+
+/* Pure. Whether lanes stand still while brokers refuse records since then: without end if nothing
+ * is written, as producers then keep all of it. written: when records were seen last. Mono. */
+bool refusal_stops_lanes(uint64_t since, uint64_t written, uint64_t now);
+
 /* Pure. Returns how long lanes stand still after an outage of the brokers. */
 uint64_t outage_grace(uint64_t away_ns);
 

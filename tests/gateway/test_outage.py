@@ -178,3 +178,23 @@ def test_what_is_said_while_one_of_three_brokers_is_down(three, backend, tmp_pat
         assert not gateway.lines("gave this member's partitions to others"), gateway.tail()
         victim.start().wait()
         assert harness.wait_for(lambda: backend.has([2, 3]), 60), gateway.tail()
+
+
+@pytest.mark.takes(110)
+def test_links_are_exact_after_too_few_replicas_were_in_sync(three, backend, tmp_path):
+    # Brokers answer all the time, and refuse records for longer than spans are held.
+    window, seconds = 4, 45
+    made = tier.Tier(tmp_path, three, "insync", backend,
+                     **{"receivers.kafka.session_timeout": "45s"}, **tier.SHORT_HOLD)
+    for each in ("insync_spans", "insync_profiles"):
+        three.configure(each, min_insync_replicas=3)
+    made.play(WINDOWS_BEFORE * window + seconds + WINDOWS_AFTER * window, window=window)
+    time.sleep(WINDOWS_BEFORE * window)
+    victim = next(each for each in three.brokers if three.coordinator("insync") != each.node)
+    killed(victim, seconds)
+    made.finish(240)
+    [gateway] = made.gateways
+    assert len(gateway.lines(" warn ", "in sync and min.insync.replicas is 3",
+                             "decisions wait for records that producers keep meanwhile")) == 1
+    assert len(gateway.lines(" info ", "enough replicas are in sync again, after",
+                             "decisions wait")) == 1, gateway.tail()
