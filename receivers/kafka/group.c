@@ -70,6 +70,24 @@ static void ask_topics(struct kafka_group *group)
     group->client = NULL;
 }
 
+void group_may_join(struct kafka_group *group)
+{
+    pthread_mutex_lock(&group->lock);
+    atomic_store(&group->may_join, true);
+    pthread_cond_broadcast(&group->changed);
+    pthread_mutex_unlock(&group->lock);
+}
+
+static void await_start(struct kafka_group *group)
+{
+    if (!atomic_load(&group->stopping))
+        group_set_phase(group, GROUP_JOINING, "no partitions are assigned yet");
+    pthread_mutex_lock(&group->lock);
+    while (!atomic_load(&group->stopping) && !atomic_load(&group->may_join))
+        pthread_cond_wait(&group->changed, &group->lock);
+    pthread_mutex_unlock(&group->lock);
+}
+
 static bool join_group(struct kafka_group *group)
 {
     char error[512];
@@ -264,6 +282,7 @@ static void *group_run(void *ctx)
     char why[256];
     unsigned wait_s = REJOIN_S;
     ask_topics(group);
+    await_start(group);
     while (!atomic_load(&group->stopping) && join_group(group)) {
         uint64_t joined = clock_mono(&clock_system);
         enum leave leave = group_stay(group, why, sizeof why);

@@ -69,6 +69,7 @@ struct kafka_group {
     pthread_t thread;
     bool started;
     _Atomic bool stopping;
+    _Atomic bool may_join;
     uint64_t commit_at, ask_at; /* mono */
     uint64_t look_at;           /* mono; when to ask about all that is committed */
     uint64_t lease;             /* mono */
@@ -88,9 +89,12 @@ struct kafka_group {
     size_t reader_count;
 };
 
-/* Starts the threads, and waits some seconds until the brokers have answered about the topics.
- * NULL: error is a sentence. */
+/* Starts the threads, and waits some seconds until the brokers have answered about the topics. The
+ * group is joined only after group_may_join. NULL: error is a sentence. */
 struct kafka_group *group_open(struct kafka_receiver *self, char *error, size_t error_size);
+
+/* From now on the group may be joined. Any thread. */
+void group_may_join(struct kafka_group *group);
 
 /* Ends the lanes, waits up to some seconds for records in flight, commits, and leaves the group.
  * May be NULL. */

@@ -2,6 +2,8 @@
 
 #include "receivers/kafka/outages.h"
 
+#define START_FAILS_NS (NS_PER_S / 5)
+
 static bool kafka_receiver_open(void *instance, const struct env *env, char *error,
                                 size_t error_size)
 {
@@ -9,6 +11,19 @@ static bool kafka_receiver_open(void *instance, const struct env *env, char *err
     self->env = env;
     self->group = group_open(self, error, error_size);
     return self->group != NULL;
+}
+
+/* A join takes the place of a running member with the same group_instance_id. So it waits until
+ * everything is open, and a start that has failed elsewhere has had time to close this. */
+static uint64_t kafka_receiver_tick(void *instance, uint64_t mono_ns)
+{
+    struct kafka_receiver *self = instance;
+    if (!self->ticked) {
+        self->ticked = mono_ns;
+        return mono_ns + START_FAILS_NS;
+    }
+    group_may_join(self->group);
+    return TIME_NEVER;
 }
 
 static void kafka_receiver_close(void *instance)
@@ -59,6 +74,7 @@ const struct component receiver_kafka = {
     .places = kafka_receiver_places,
     .open = kafka_receiver_open,
     .probe = kafka_receiver_probe,
+    .tick = kafka_receiver_tick,
     .trouble = kafka_receiver_trouble,
     .explain = kafka_receiver_explain,
     .metrics = kafka_receiver_metrics,

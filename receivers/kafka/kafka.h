@@ -74,6 +74,7 @@ struct kafka_receiver {
 
     const struct env *env;
     struct kafka_group *group;
+    uint64_t ticked;                /* when tick was called first, mono; 0: not yet */
     struct kafka_topic_match match; /* of probes */
     bool letters_absent;            /* a probe has reported that dead_letter.topic is missing */
 

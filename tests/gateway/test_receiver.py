@@ -3,6 +3,7 @@ import signal
 import time
 
 import pytest
+import yaml
 
 import credentials
 import gateways
@@ -156,6 +157,24 @@ def test_a_member_whose_place_was_taken_says_so_and_joins_again(kafka, producer,
     numbers = producer.spans(name, 1, 100)
     assert harness.wait_for(lambda: backend.has(numbers), 90), first.explain()
     assert first.metrics()["lanes"] == 4
+    assert first.stop() == 0
+
+
+def test_a_start_that_fails_takes_nobodys_place(kafka, backend, tmp_path):
+    name = kafka.topic("guarded_place", 2)
+    settings = reads(kafka, name, group_instance_id="same")
+    first = gateways.Gateway(tmp_path / "first", settings, backend)
+    second = gateways.Gateway(tmp_path / "second", settings, backend, wait=False, more={
+        "extensions": {"health_check": {"endpoint": f"127.0.0.1:{first.health}"}, "zpages": {
+            "endpoint": f"127.0.0.1:{harness.free_port()}"}}})
+    assert second.process.wait(30) != 0
+    third = gateways.Gateway(tmp_path / "third", settings, backend, wait=False, more={
+        "service": {**yaml.safe_load(second.config.read_text())["service"], "telemetry": {
+            "metrics": {"readers": [{"pull": {"exporter": {"prometheus": {
+                "host": "127.0.0.1", "port": first.metrics_port}}}}]}}}})
+    assert third.process.wait(30) != 0
+    time.sleep(3)       # a heartbeat would tell it
+    assert not first.lines("place to another") and first.metrics()["rebalances"] == 1
     assert first.stop() == 0
 
 
