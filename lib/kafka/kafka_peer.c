@@ -343,25 +343,30 @@ void kafka_peer_log(const rd_kafka_t *client, int level, const char *facility, c
         log_debug("%s: librdkafka: %s: %s", id, facility, text);
 }
 
-/* What is left of the trouble: a broker that is down, or nothing. Returns whether all is well and
- * was logged not to be. */
-static bool settle_trouble(struct kafka_peer *peer)
+/* What is left of the trouble: a broker that is down, or nothing. Returns what to log, as all is
+ * well and was logged not to be; NULL: nothing. */
+static const char *settle_trouble(struct kafka_peer *peer)
 {
     const struct kafka_down *down = peer->down_count ? &peer->down[peer->down_count - 1] : NULL;
     uint64_t told_ns = peer->told_ns[CAUSE_UNAVAILABLE];
-    bool told = false;
-    for (int i = 0; i < CAUSE_COUNT; i++)
+    bool told = false, away = false, refused = peer->told_ns[CAUSE_FORBIDDEN] != 0;
+    for (int i = 0; i < CAUSE_COUNT; i++) {
         told |= peer->told_ns[i] != 0;
+        away |= peer->told_ns[i] != 0 && i != CAUSE_FORBIDDEN && i != CAUSE_NONE;
+    }
     memset(peer->told_ns, 0, sizeof peer->told_ns);
     peer->told_ns[CAUSE_UNAVAILABLE] = down ? told_ns : 0;
     peer->cause = CAUSE_UNAVAILABLE;
     snprintf(peer->trouble, sizeof peer->trouble, "%s", down ? down->text : "");
-    return told && !down;
+    if (!told || down)
+        return NULL;
+    return refused && !away ? "the brokers no longer refuse this user"
+                            : "the brokers that are needed can be reached again";
 }
 
 void kafka_peer_works(struct kafka_peer *peer, int32_t broker)
 {
-    bool told = false;
+    const char *news = NULL;
     pthread_mutex_lock(&peer->mutex);
     peer->silent_since = 0;
     for (size_t i = peer->down_count; i-- > 0;)
@@ -369,11 +374,11 @@ void kafka_peer_works(struct kafka_peer *peer, int32_t broker)
             down_remove(peer, i);
     if (*peer->trouble) {
         down_expire(peer);
-        told = settle_trouble(peer);
+        news = settle_trouble(peer);
     }
     pthread_mutex_unlock(&peer->mutex);
-    if (told)
-        log_info("%s: the brokers that are needed can be reached again", peer->id);
+    if (news)
+        log_info("%s: %s", peer->id, news);
 }
 
 int kafka_peer_close_socket(int socket, void *opaque)

@@ -305,6 +305,7 @@ void group_rebalance(rd_kafka_t *client, rd_kafka_resp_err_t code,
     group_set_lease(group, lost ? 0 : TIME_NEVER); /* what follows may take long */
     if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
         atomic_fetch_add(&group->self->rebalances, 1);
+        group->refused = false;
         kafka_peer_works(&group->peer, KAFKA_SOME_BROKER);
         assigned(group, list);
     } else {

@@ -131,6 +131,12 @@ static void set_end(struct kafka_group *group, const rd_kafka_topic_partition_t 
     atomic_store(&feed->end_asked, asked);
 }
 
+/* A broker that refuses this user does answer. */
+static bool is_answer(rd_kafka_resp_err_t code)
+{
+    return !code || code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+}
+
 /* Notes whether producers wrote anything since the ends were asked for last. */
 static void note_written(struct kafka_group *group, const rd_kafka_topic_partition_list_t *list)
 {
@@ -153,10 +159,10 @@ void group_ask_ends(struct kafka_group *group)
                                           group->readers[i]->number)
                 ->offset = RD_KAFKA_OFFSET_END;
     group_note_running(group, 0);
-    bool answered = list->cnt && !rdkafka.offsets_for_times(group->client, list, ASK_MS);
+    bool answered = list->cnt && is_answer(rdkafka.offsets_for_times(group->client, list, ASK_MS));
     group_note_running(group, ASK_MS);
     for (int i = 0; i < list->cnt; i++)
-        answered &= !list->elems[i].err;
+        answered &= is_answer(list->elems[i].err);
     if (answered)
         note_written(group, list);
     bool idle = !list->cnt && group->phase == GROUP_ASSIGNED;

@@ -62,7 +62,7 @@ static void ask_topics(struct kafka_group *group)
            !group_check_partitions(group, group->client, CHECK_MS)) {
         if (kafka_peer_is_outdated(&group->peer))
             renew_asking_client(group);
-        if (group->counts[0].partitions >= 0)
+        if (!group->silent) /* also if it answered that this user may not read */
             group_note_answer(group);
         group_pause(group, group->phase == GROUP_ASKING ? 0 : CHECKS_APART_MS);
     }
@@ -162,9 +162,10 @@ static void group_poll(struct kafka_group *group)
     if (!message)
         return;
     char text[sizeof group->trouble];
-    if (!group->reader_count && refusal_of(group->self, message->err, text, sizeof text))
+    if (!group->reader_count && refusal_of(group->self, message->err, text, sizeof text)) {
+        group->refused = true;
         group_is_refused(group, text);
-    else if (message->err && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
+    } else if (message->err && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
         env_warn(group->self->env, "%s", rdkafka.message_errstr(message));
     rdkafka.message_destroy(message);
 }

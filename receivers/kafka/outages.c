@@ -76,7 +76,8 @@ void group_ask_brokers(struct kafka_group *group)
     group_note_heard(group, heard);
     if (!heard)
         return;
-    if (group->phase == GROUP_DISAGREES && !group->reader_count) { /* nothing else is asked */
+    /* nothing else is asked */
+    if (!group->reader_count && (group->phase == GROUP_DISAGREES || group->refused)) {
         atomic_store(&group->answered, clock_mono(&clock_system));
         group->answered_wall = clock_wall(group->self->env->clock);
     }

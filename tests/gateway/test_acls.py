@@ -144,6 +144,9 @@ def test_the_acls_of_the_page_are_what_the_tier_needs(cluster, backend, tmp_path
     cluster.add(write)
     assert sidecar.upload("name=shop&format=pprof", test_receiver.pprof_of(1)) == 200
     assert harness.wait_for(lambda: backend.linked == {1}, 60), (gateway.explain(), sidecar.tail())
+    for each in (gateway, sidecar):     # brokers answered all the time
+        assert not each.lines("no answer from the brokers")
+        assert not each.lines("can be reached again"), each.tail()
 
     poison = gateways.Producer(cluster)
 

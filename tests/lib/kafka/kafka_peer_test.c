@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/support/captured.h"
 #include "tests/support/suite.h"
 
 static char text[KAFKA_TROUBLE_SIZE];
@@ -231,6 +232,21 @@ START_TEST(a_port_with_another_protocol_is_told)
 }
 END_TEST
 
+START_TEST(brokers_that_refused_this_user_were_not_away)
+{
+    struct kafka_peer peer;
+    kafka_peer_init(&peer, "kafka", NULL);
+    captured_begin();
+    kafka_peer_error(NULL, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, "b:1/1: refused", &peer);
+    kafka_peer_works(&peer, 1);
+    ck_assert_uint_eq(captured_with("the brokers no longer refuse this user"), 1);
+    refuse(&peer, "b:1/1");
+    kafka_peer_works(&peer, 1);
+    ck_assert_uint_eq(captured_with("can be reached again"), 1);
+    kafka_peer_release(&peer);
+}
+END_TEST
+
 SUITE_MAIN("kafka_peer", a_port_with_another_protocol_is_told,
            an_unreachable_broker_is_named_with_the_reason, a_wrong_password_is_one_short_sentence,
            a_closed_connection_hints_at_the_protocol,
@@ -239,4 +255,5 @@ SUITE_MAIN("kafka_peer", a_port_with_another_protocol_is_told,
            the_only_configured_broker_answered_if_any_does,
            a_broker_that_answers_nothing_is_told_from_one_that_closes_connections,
            credentials_explain_what_follows_until_a_success, only_what_can_never_pass_is_rejected,
-           a_producer_without_a_right_to_write_says_which_it_needs)
+           a_producer_without_a_right_to_write_says_which_it_needs,
+           brokers_that_refused_this_user_were_not_away)
