@@ -1,6 +1,9 @@
 #include "receivers/kafka/feed_value.h"
 
+#include "lib/base/log.h"
 #include "receivers/kafka/record.h"
+
+#include <stdio.h>
 
 static struct view feed_part_text(const struct feed *feed)
 {
@@ -25,6 +28,8 @@ static struct outcome feed_add_part(struct feed *feed, const struct native_part 
         return OUTCOME_OK;
     case PARTS_MORE:
         found->whole = false;
+        if (part->number == 1)
+            found->partial->offset = feed->heads[feed->head]->offset;
         break;
     case PARTS_WHOLE:
         break;
@@ -53,16 +58,36 @@ void feed_drop_partial(struct feed *feed, struct partial_record *partial)
     record_parts_close(&feed->parts, partial);
 }
 
+/* Sends what came of a value to the dead-letter topic. The entry of its first part settles with the
+ * copy. */
+static void feed_refuse_partial(struct feed *feed, struct partial_record *partial)
+{
+    char why[80];
+    struct reader *reader = feed->reader;
+    const rd_kafka_message_t message = {.partition = reader->number,
+                                        .offset = partial->offset,
+                                        .payload = partial->value.data,
+                                        .len = partial->value.size};
+    snprintf(why, sizeof why, "%u of %u parts of a record never arrived",
+             partial->count - partial->got, partial->count);
+    if (atomic_fetch_add(&reader->self->poisoned, 1) < UNREADABLE_TOLD || log_enabled(LOG_DEBUG))
+        env_warn(reader->self->env, "%s/%d: %s; %s", feed->topic, reader->number, why,
+                 reader->letters ? "what came of it goes to the dead-letter topic"
+                                 : "it is skipped, dead_letter.topic is not set");
+    bool sent = reader->letters &&
+                dead_letters_send(reader->letters, &message, why, feed, partial->numbers[0]);
+    for (uint32_t i = sent ? 1 : 0; i < partial->number_count; i++)
+        feed_settle(feed, partial->numbers[i]);
+    record_parts_close(&feed->parts, partial);
+}
+
 void feed_expire_parts(struct feed *feed)
 {
     uint64_t before = feed->reached > PARTS_WAIT_NS ? feed->reached - PARTS_WAIT_NS : 0;
     for (struct partial_record *stale; (stale = record_parts_stale(&feed->parts, before));) {
-        if (stale->number_count) {
-            atomic_fetch_add(&feed->reader->self->poisoned, 1);
-            env_warn(feed->reader->self->env,
-                     "%s/%d: %u of %u parts of a record never arrived; it is skipped", feed->topic,
-                     feed->reader->number, stale->count - stale->got, stale->count);
-        }
-        feed_drop_partial(feed, stale);
+        if (stale->number_count)
+            feed_refuse_partial(feed, stale);
+        else /* it was delivered before */
+            feed_drop_partial(feed, stale);
     }
 }

@@ -17,7 +17,8 @@ struct outcome feed_value(struct feed *feed, struct feed_value *found);
 /* Drops a value that is incomplete, and settles the parts that were read. */
 void feed_drop_partial(struct feed *feed, struct partial_record *partial);
 
-/* Drops values whose parts have not arrived for PARTS_WAIT_NS, counts and logs them. */
+/* Refuses values whose parts have not arrived for PARTS_WAIT_NS: counts and logs them, and sends
+ * what came of them to the dead-letter topic. */
 void feed_expire_parts(struct feed *feed);
 
 #endif

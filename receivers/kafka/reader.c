@@ -328,7 +328,7 @@ static void feed_refuse(struct feed *feed, uint64_t number, const struct outcome
     const struct refusal refusal = {
         .transport = ADMISSION_PULL, .signal = (int)feed->signal, .why = why};
     meter_refused(self->env->meter, &refusal);
-    if (atomic_fetch_add(&self->poisoned, 1) < 10 || log_enabled(LOG_DEBUG))
+    if (atomic_fetch_add(&self->poisoned, 1) < UNREADABLE_TOLD || log_enabled(LOG_DEBUG))
         log_unreadable(feed, message, why->text);
     if (!feed->reader->letters ||
         !dead_letters_send(feed->reader->letters, message, why->text, feed, number))

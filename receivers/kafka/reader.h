@@ -143,4 +143,6 @@ void feed_drop_heads(struct feed *feed, size_t from);
 /* How long the parts of a value may take to arrive, in the log's time. */
 #define PARTS_WAIT_NS (600 * NS_PER_S)
 
+enum { UNREADABLE_TOLD = 10 }; /* how many unreadable records are logged one by one */
+
 #endif

@@ -20,6 +20,7 @@ struct partial_record {
     struct bytes value;
     uint64_t *numbers; /* of the parts' entries in struct offsets; owned */
     uint32_t number_count;
+    int64_t offset; /* of its first part's record; the caller's */
     uint64_t since; /* when its first part was recorded, unix ns */
     size_t last;    /* size of the last part added */
 };

@@ -216,6 +216,25 @@ def test_unreadable_records_become_dead_letters(kafka, producer, backend, tmp_pa
     assert gateway.stop() == 0
 
 
+def test_what_came_of_an_incomplete_value_becomes_a_dead_letter(kafka, producer, backend, tmp_path):
+    name, dead = kafka.topic("incomplete", 1), kafka.topic("dead_parts", 1)
+    for number in range(1, 12):     # more than may be incomplete at once
+        producer.send(name, b"front-%d" % number, key=b"key", headers={
+            "spanlink.encoding": "pprof", "spanlink.part": f"1/3 {number:016x}"})
+    producer.flush()
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": kafka.addresses, "group_id": name, "dead_letter": {"topic": dead},
+        "profiles": {"topics": [name], "encoding": "native"}}, backend, signals=("profiles",))
+    letters = kafka.records(dead, 3)
+    for letter in letters:
+        headers = dict(letter.headers)
+        assert letter.value == b"front-%d" % (int(headers["offset"]) + 1)
+        assert headers["reason"] == b"2 of 3 parts of a record never arrived"
+    assert harness.wait_for(lambda: gateway.metrics()["dead_letters"] == len(letters), 20)
+    assert gateway.metrics()["unreadable_records"] == len(letters)
+    assert gateway.stop() == 0
+
+
 def test_without_a_dead_letter_topic_they_are_logged(kafka, producer, backend, tmp_path):
     name = kafka.topic("skipped", 1)
     producer.send(name, b"\xff\xff\xff")
