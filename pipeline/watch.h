@@ -16,11 +16,6 @@ struct watch_reason {
     const char *fix;  /* what to do about it, a sentence; NULL: nothing */
 };
 
-/* How the text of a reason begins where a reload is why profiles of the span's time are not known.
- */
-#define WATCH_BEFORE_RELOAD                                                                        \
-    "By its own time it started before a reload replaced the correlation processor"
-
 enum watch_action { WATCH_WAITING, WATCH_AS_CAME, WATCH_LINKED, WATCH_NOT_LINKED };
 
 struct watch_service {

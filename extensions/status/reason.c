@@ -1,8 +1,8 @@
 #include "extensions/status/reason.h"
 
-#include "extensions/status/gaps.h"
 #include "extensions/status/known_find.h"
 #include "extensions/status/trouble.h"
+#include "pipeline/watch_texts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -482,30 +482,6 @@ bool reason_passed(const struct known *known, const struct known_span *span, boo
     return true;
 }
 
-/* The service with this name, of any tenant, of which profiles are known, if under another name;
- * NULL: none. */
-static const struct known_service *profiled(const struct known *known, struct view service)
-{
-    for (size_t i = 1; i < known->service_count; i++)
-        if ((known->services[i]->has_profiles || known->services[i]->profiles_under) &&
-            names_eq(&known->names, known->services[i]->name, service))
-            return known->services[i];
-    return NULL;
-}
-
-void reason_child(const struct known *known, struct view name, struct told_reason *told)
-{
-    const struct known_service *service = profiled(known, name);
-    bool no_ids = service && service->no_ids;
-    told->word = REASON_NO_LOCAL_ROOT;
-    told->fix = no_ids ? known->reasons[service->no_ids - 1]->fix : NULL;
-    told->text =
-        no_ids    ? "It is no local root, and no sample of its service names a span."
-        : service ? "It is no local root, and no sample names it. Where samples name local roots "
-                    "only, its work is in the flame graph of its local root."
-                  : "It is no local root, and no profile of its service is known here.";
-}
-
 /* "wall time and memory". */
 static void name_kinds(unsigned kinds, char *out, size_t size)
 {
@@ -533,28 +509,6 @@ static void tell_kinds(unsigned kinds, char *out, size_t size)
     char names[64];
     name_kinds(kinds, names, sizeof names);
     snprintf(out, size, BESIDE_KINDS, names);
-}
-
-/* Of a span that no sample names: whether a profile has its time at all. */
-static void tell_gap(const struct known *known, const struct known_span *span,
-                     struct told_reason *told)
-{
-    struct gap gap;
-    switch (gap_find(known, span->service, reason_ended(span), &gap)) {
-    case GAP_COVERED:
-        return;
-    case GAP_UNKNOWN:
-        told->text = reason_ended(span) < known->reloaded
-                         ? "No profile names it that came since a reload changed this extension. "
-                           "It is not known whether one has its time."
-                         : "Profiles that came after its end do not name it. It is not known "
-                           "whether one has its time.";
-        return;
-    case GAP_FOUND:
-        gap_tell(&gap, reason_ended(span), told->text_buffer, sizeof told->text_buffer);
-        told->text = told->text_buffer;
-        told->fix = GAP_FIX;
-    }
 }
 
 /* Of a reason that does not say what to do, or that the profiler has stopped. */
@@ -614,7 +568,7 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
     if (names_kinds(reason))
         tell_kinds(named_by(span), told->text_buffer, sizeof told->text_buffer);
     if (reason_is_unnamed(reason))
-        tell_gap(known, span, told);
+        reason_tell_gap(known, span, told);
     else if (is_word(reason, "shutdown") && span->first_window)
         told->text =
             "A reload replaced the correlation processor before it could be judged; samples "

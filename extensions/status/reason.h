@@ -67,4 +67,8 @@ void reason_sampled(struct known *known, struct known_span *span);
  * when other samples with its id came, or samples went. */
 void reason_recount(struct known *known, struct known_span *span);
 
+/* Of a span that no sample names: says whether a profile has its time at all. */
+void reason_tell_gap(const struct known *known, const struct known_span *span,
+                     struct told_reason *told);
+
 #endif

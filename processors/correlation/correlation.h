@@ -1,7 +1,6 @@
 /*
  * The processor's instance, shared by its files: correlation.c (lifecycle), traces.c and profiles.c
- * (the two signals), decide.c (the rules applied to a span), waiting.c (when a held span is
- * decided), release.c (spans that leave the hold), explain.c and advise.c (lines for people).
+ * (the two signals), explain.c and tell.c (what people and watchers are told), and its folders.
  */
 #ifndef CORRELATION_CORRELATION_H
 #define CORRELATION_CORRELATION_H
@@ -50,10 +49,8 @@ struct correlation {
     struct remap profile_remap;     /* without what a server derives itself from OTLP profiles */
     uint64_t started, started_mono; /* wall, mono */
     uint64_t since; /* wall; no profile was missed since the start of this or a recalled process */
-    /* Of the instance: a reload opened it in place of another; `since` of the first of these, which
-     * recalled notes lower. NULL: not known. */
-    bool replaces;
-    uint64_t *first_since;
+    bool replaces;  /* of the instance: a reload opened it in place of another; ... */
+    uint64_t *first_since;  /* ... since of the first; recalled notes lower it; NULL: not known */
     uint64_t recalled_from; /* local time; notes are known from here on; UINT64_MAX: none */
     struct interner interner;
     struct correlation_published published;
@@ -68,13 +65,12 @@ struct correlation {
     struct hold hold;
     struct heap due; /* processes with waiting spans, by when they are decided next */
     struct recent recent;
-    struct bytes advice;       /* lines for the log */
-    uint64_t hold_full;        /* spans that left a full hold since it was last logged, ... */
-    uint64_t hold_full_logged; /* ... mono; 0: never logged */
-    struct advice_sum crowded, wrong; /* spans without a place, profiles with wrong times */
-    struct release unwritten;         /* left the hold, but there was no memory to write them */
-    bool starved;                     /* unwritten waits for room in the budget */
-    struct ahead *ahead;              /* of the instance: release/ahead.h; NULL: none yet */
+    struct bytes advice;                  /* lines for the log */
+    uint64_t hold_full, hold_full_logged; /* spans that left a full one since then; mono */
+    struct advice_sum crowded, wrong;     /* spans without a place, profiles with wrong times */
+    struct release unwritten;             /* left the hold, but there was no memory to write them */
+    bool starved;                         /* unwritten waits for room in the budget */
+    struct ahead *ahead;                  /* of the instance: release/ahead.h; NULL: none yet */
     struct outgoing *outgoing, **batches_end;
     uint64_t outgoing_due; /* mono; when to offer them and unwritten again */
     struct correlation_part part;

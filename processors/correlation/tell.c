@@ -3,6 +3,7 @@
 #include "lib/settings/key.h"
 #include "lib/wire/proto/proto_scan.h"
 #include "lib/wire/proto/text.h"
+#include "pipeline/watch_texts.h"
 #include "processors/correlation/known/uploads.h"
 #include "processors/correlation/rule/labels.h"
 #include "processors/correlation/rule/waiting.h"

@@ -50,34 +50,31 @@ struct kafka_group {
     size_t topic_count;
     struct worker **workers;
     size_t worker_count;
-    size_t prefetch;           /* bytes that librdkafka may prefetch of a partition */
-    size_t charged;            /* to the budget, for that */
-    size_t said_prefetch;      /* the value that was logged; 0: none */
-    _Atomic uint64_t answered; /* when the brokers last knew all that they were asked, mono */
-    uint64_t answered_wall;    /* the same, unix ns; at first the start */
-    uint64_t heard;            /* when any of them last answered anything, unix ns */
-    bool outage;               /* since answered, none answered anything for some time */
-    bool silence_logged;
-    bool said_answer;       /* that answers are smaller than configured */
-    bool look_at_counts;    /* they were not asked for since the last assignment */
-    uint64_t refusing;      /* brokers refuse records, since then, mono; 0: they do not */
-    uint64_t refusing_wall; /* where lanes stand still for that, unix ns */
-    uint64_t taking_wall;   /* when brokers were seen to take records last, unix ns; 0: never */
-    uint64_t replicas_at;   /* mono; when to ask about that next */
-    int64_t ends;           /* sum of all partitions' ends */
-    uint64_t written;       /* when that was seen to change last, mono */
+    size_t prefetch;             /* bytes that librdkafka may prefetch of a partition */
+    size_t charged;              /* to the budget, for that */
+    size_t said_prefetch;        /* the value that was logged; 0: none */
+    _Atomic uint64_t answered;   /* when the brokers last knew all that they were asked, mono */
+    uint64_t answered_wall;      /* the same, unix ns; at first the start */
+    uint64_t heard;              /* when any of them last answered anything, unix ns */
+    bool outage, silence_logged; /* outage: since answered, none answered anything for some time */
+    bool said_answer;            /* that answers are smaller than configured */
+    bool look_at_counts;         /* they were not asked for since the last assignment */
+    uint64_t refusing;           /* brokers refuse records, since then, mono; 0: they do not */
+    uint64_t refusing_wall;      /* where lanes stand still for that, unix ns */
+    uint64_t taking_wall; /* when brokers were seen to take records last, unix ns; 0: never */
+    int64_t ends;         /* sum of all partitions' ends */
+    uint64_t written;     /* when that was seen to change last, mono */
     pthread_t thread;
     bool started;
-    _Atomic bool stopping;
-    _Atomic bool may_join;
-    bool refused;               /* it may not join, as a broker said */
-    _Atomic bool commit_all;    /* the last commit failed */
-    uint64_t commit_at, ask_at; /* mono */
-    uint64_t look_at;           /* mono; when to ask about all that is committed */
-    uint64_t lease;             /* mono */
-    uint64_t short_since;       /* start_offsets.h */
-    uint64_t errors_before;     /* the peer's when partitions were assigned last */
-    uint64_t ran_at;            /* when the group's thread last noted that it runs, mono */
+    _Atomic bool stopping, may_join;
+    bool refused;                            /* it may not join, as a broker said */
+    _Atomic bool commit_all;                 /* the last commit failed */
+    uint64_t commit_at, ask_at, replicas_at; /* when to do so next, mono */
+    uint64_t look_at;                        /* mono; when to ask about all that is committed */
+    uint64_t lease;                          /* mono */
+    uint64_t short_since;                    /* start_offsets.h */
+    uint64_t errors_before;                  /* the peer's when partitions were assigned last */
+    uint64_t ran_at; /* when the group's thread last noted that it runs, mono */
 
     pthread_mutex_t lock; /* guards the rest; the group's thread may read without it */
     pthread_cond_t changed;
@@ -102,7 +99,6 @@ void group_may_join(struct kafka_group *group);
 void group_close(struct kafka_group *group);
 
 /* ---- for the group's files ---- */
-
 void group_set_phase(struct kafka_group *group, enum group_phase phase, const char *trouble);
 /* group.c: waits, unless the group stops. */
 void group_pause(struct kafka_group *group, int ms);

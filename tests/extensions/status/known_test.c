@@ -3,6 +3,7 @@
 #include "extensions/status/known_owed.h"
 #include "extensions/status/reason.h"
 #include "extensions/status/trouble.h"
+#include "pipeline/watch_texts.h"
 
 #include "lib/base/clock.h"
 #include "tests/support/suite.h"
