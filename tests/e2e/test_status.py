@@ -1231,10 +1231,10 @@ def test_a_trace_that_waits_in_part_says_so(tmp_path):
     for span in told["spans"]:
         alone = status.get(f"/api/spans/{span['span_id']}")
         assert (span["reason"], alone["reason"]) == ("no_local_root", "no_local_root")
-        assert "flame graph" not in alone["text"] and "No profile of" in alone["text"]
+        assert "no profile of its service is known" in alone["text"]
     status.push("shop", uploads.Pprof([("cpu", "nanoseconds")]).sample([10_000_000]),
                 start - 1_000_000_000, 1_000_000_000)
-    assert "if that has one" in status.get(f"/api/spans/{child}")["text"]
+    assert "no sample names it" in status.get(f"/api/spans/{child}")["text"]
     assert status.get(f"/api/spans/{root}")["decision"] == "waiting"
     assert status.stop() == 0, status.tail()
 
@@ -1295,7 +1295,7 @@ def test_a_name_is_advised_as_the_sdk_of_the_language_takes_it(tmp_path, languag
 def test_what_was_not_remembered_may_have_passed(tmp_path):
     """Beyond 2,000 spans a second, after the first 40,000."""
     status, now = Status(tmp_path), time.time_ns()
-    assert "has passed here lately" in status.get("/api/spans/" + ids(1)[1])["text"]
+    assert "none has passed" in status.get("/api/spans/" + ids(1)[1])["text"]
     for first in range(0, 100_000, 5000):
         status.send(spans_of_service("busy", [
             (*ids(first + i + 2), "", now, 1000) for i in range(5000)]))
