@@ -17,6 +17,10 @@ import time
 
 import requests
 
+# Everything is on loopback. To look for a proxy, requests goes through os.environ, which pytest
+# changes meanwhile: in other threads that fails.
+requests.sessions.get_environ_proxies = lambda *_, **__: {}
+
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
 APPS = HERE / "apps"
