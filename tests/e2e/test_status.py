@@ -3,6 +3,7 @@ docs/openapi.yaml and against the profiles that were sent."""
 import base64
 import fcntl
 import gzip
+import itertools
 import json
 import os
 import pathlib
@@ -1513,13 +1514,14 @@ def test_a_full_keep_prefers_linked_traces_and_their_profiles(tmp_path):
     pprof.sample([3, 30_000_000], STACKS["a"][0], span_id=span)
     status.push(SERVICE, pprof, start - 10**9, 2 * 10**9)
     assert harness.wait_for(lambda: status.get("/api/traces")["kept"] == 1, 20)
-    number = 2
-    while metric(status, "spanlink_status_evicted") < 30 and number < 1000:
+    numbers = itertools.count(2)
+    def evicted():
+        number = next(numbers)
         status.send(uploads.trace_request(random.randbytes(20_000).hex(), [
             (*ids(number), start + number, start + number + 1, False)]))
-        number += 1
         status.get("/api/traces", limit=1)      # what came is worked on
-    assert metric(status, "spanlink_status_evicted") >= 30
+        return metric(status, "spanlink_status_evicted") >= 30
+    assert harness.wait_for(evicted, 120, every=0)
     rows = {row["trace_id"]: row for row in status.get("/api/traces", limit=10000)["traces"]}
     assert rows[trace]["linked"] and len(rows) > 1 and ids(2)[0] not in rows
     assert status.get("/api/flamegraph", span=span)["total"] == 30_000_000
