@@ -164,16 +164,20 @@ def sidecar(bench, program, pool, exporter="kafka", rate=RATE):
     each = pool.spans / 64
     with Node(bench, program, exporter=exporter, topic=topic) as subject:
         before = subject.sink.counts()
-        bench.load.run(subject, pool, clients=4, requests=20)       # connects to the broker
+
+        def wait_for_requests(count, what):
+            if topic:
+                wait_for(lambda: bench.records(topic) >= count, what)
+            else:
+                wait_for(lambda: drive.difference(subject.sink.counts(), before)["items"]
+                         >= count * each, what)
+
+        bench.load.run(subject, pool, clients=4, requests=20)
+        wait_for_requests(20, "first requests")                 # it has connected to the broker
         cpu = drive.cpu_seconds(subject.pid)
         pace = {"rate": rate / each} if rate else {}
         sent = bench.load.run(subject, pool, clients=4, requests=int(SECONDS * RATE / each), **pace)
-        wanted = sent["items"] / each + 20
-        if topic:
-            wait_for(lambda: bench.records(topic) >= wanted, f"{wanted} records in {topic}")
-        else:
-            wait_for(lambda: drive.difference(subject.sink.counts(), before)["items"]
-                     >= wanted * each, "all spans")
+        wait_for_requests(sent["items"] / each + 20, "last requests")
         return (drive.cpu_seconds(subject.pid) - cpu) * 1e6 / sent["items"]
 
 
