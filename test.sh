@@ -187,7 +187,7 @@ for part in $parts; do
       build asan
       # The status API reads what others wrote; a sanitizer's memory is not the program's.
       SPANLINK_BIN=$PWD/build/asan/spanlink pytest_run tests/e2e/test_status.py \
-        tests/e2e/test_graphs.py tests/e2e/test_cost.py -k "not mib"
+        tests/e2e/test_graphs.py tests/e2e/test_cost.py -k "not mib" --numprocesses 3
       step contrib-setup tests/contrib/setup.sh
       pytest_run tests/contrib
       ;;
