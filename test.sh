@@ -100,6 +100,17 @@ pytest_run() { # folder, option...
   failed=$((failed + ${bad:-0} + ${errors:-0}))
 }
 
+# Tests of runs that last minutes wait for them in one process; the others wait for much else.
+e2e_run() {
+  local module waits=() others=()
+  for module in example link loss recorded; do
+    waits+=("tests/e2e/test_$module.py")
+    others+=(--ignore "tests/e2e/test_$module.py")
+  done
+  pytest_run tests/e2e "${soak[@]}" "${others[@]}" --numprocesses 2
+  pytest_run "${waits[@]}" "${soak[@]}"
+}
+
 # Most of them wait, so more than there are processors run at once; with --soak they need them all.
 gateway_run() {
   local how=(--numprocesses 6 --dist loadgroup)
@@ -183,7 +194,7 @@ for part in $parts; do
       step sizes tools/sizes.sh
       cat "$logs/sizes.log"
       step e2e-setup tests/e2e/setup.sh
-      pytest_run tests/e2e "${soak[@]}"
+      e2e_run
       build asan
       # The status API reads what others wrote; a sanitizer's memory is not the program's.
       SPANLINK_BIN=$PWD/build/asan/spanlink pytest_run tests/e2e/test_status.py \
