@@ -26,13 +26,15 @@ uint8_t *batch_edit_alloc(struct batch_edit *edit, size_t size)
     return room;
 }
 
-bool batch_edit_never_fits(const struct batch_edit *edit)
+bool batch_edit_never_fits(const struct batch_edit *edit, size_t *most)
 {
     const struct arena *arena = &edit->arena;
+    const size_t empty = budget_empty(edit->batch->payload->budget);
     size_t result = edit->splice.failed ? 0 : splice_size(&edit->splice);
     size_t all = edit->request.size + arena->taken + arena->lacked + result;
-    bool at_cap = arena->used > arena->cap - arena->cap / 4 && !arena->starved;
-    return (edit->splice.failed && at_cap) || all > budget_empty(edit->batch->payload->budget);
+    bool at_cap = edit->splice.failed && arena->full && !arena->starved;
+    *most = at_cap ? arena->cap : empty;
+    return at_cap || all > empty;
 }
 
 struct batch *batch_edit_make(const struct batch_edit *edit)

@@ -43,8 +43,9 @@ struct batch *batch_edit_end(struct batch_edit *edit);
 struct batch *batch_edit_make(const struct batch_edit *edit);
 void batch_edit_release(struct batch_edit *edit);
 
-/* Whether an edit that batch_edit_make had no memory for would fail in an idle process too. */
-bool batch_edit_never_fits(const struct batch_edit *edit);
+/* Whether an edit that batch_edit_make had no memory for would fail in an idle process too, since
+ * it needs more than *most bytes. */
+bool batch_edit_never_fits(const struct batch_edit *edit, size_t *most);
 
 /* Ends the edit and hands the result on; the verdict is outlet_push's. RETRY also where
  * batch_edit_end returns NULL. A batch that lost its last item is not handed on, and the verdict is

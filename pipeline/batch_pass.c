@@ -5,6 +5,8 @@
 #include "lib/wire/otlp/otlp_span.h"
 #include "pipeline/client_info.h"
 
+#include <stdio.h>
+
 /* Samples of a profiles request. */
 static uint32_t samples_of(struct view request)
 {
@@ -84,10 +86,15 @@ static enum pass_result run_ordered(struct batch *batch, struct request_edit *ed
     *result = batch_edit_make(&pass);
     if (*result && *result != batch && batch->notes && !edit->notes_spoilt)
         carry_notes(batch, &pass.splice, *result);
-    bool too_large = !*result && !aborted && batch_edit_never_fits(&pass);
+    size_t most;
+    bool too_large = !*result && !aborted && batch_edit_never_fits(&pass, &most);
     batch_edit_release(&pass);
     if (too_large) {
-        refusal_set("the processors make more of the request than fits in memory", CAUSE_TOO_LARGE);
+        char text[120];
+        snprintf(text, sizeof text,
+                 "the processors need more than the %zu MiB of memory that a request may take",
+                 most >> 20);
+        refusal_set(text, CAUSE_TOO_LARGE);
         return PASS_ABORTED;
     }
     if (!*result)

@@ -25,9 +25,10 @@ void arena_charge(struct arena *arena, struct budget *budget, arena_charge_fn *c
     arena->covered = covered;
 }
 
-void arena_init_scratch(struct arena *scratch, const struct arena *arena)
+void arena_init_scratch(struct arena *scratch, struct arena *arena)
 {
     arena_init(scratch, arena->cap > arena->used ? arena->cap - arena->used : 0);
+    scratch->of = arena;
     arena_charge(scratch, arena->budget, arena->charge, 0);
 }
 
@@ -72,19 +73,26 @@ static struct arena_block *add_block(struct arena *arena, size_t size)
     return block;
 }
 
+static void *lack(struct arena *arena)
+{
+    for (; arena; arena = arena->of)
+        arena->full = true;
+    return NULL;
+}
+
 static void *alloc_raw(struct arena *arena, size_t size)
 {
     const size_t align = alignof(max_align_t);
     if (size > SIZE_MAX - align)
-        return NULL;
+        return lack(arena);
     size = (size + align - 1) / align * align;
     if (size > arena->cap || arena->used > arena->cap - size)
-        return NULL;
+        return lack(arena);
     struct arena_block *block = arena->blocks;
     if (!block || block->size - block->used < size)
         block = add_block(arena, size);
     if (!block)
-        return NULL;
+        return lack(arena);
     void *at = block->data + block->used;
     block->used += size;
     arena->used += size;
@@ -132,6 +140,16 @@ void arena_rewind(struct arena *arena, struct arena_mark mark)
     arena->used = mark.used;
     if (freed)
         arena_give(arena, freed);
+}
+
+bool arena_has_since(const struct arena *arena, struct arena_mark mark, const void *at)
+{
+    const struct arena_block *block = arena->blocks;
+    for (; block != mark.block; block = block->next)
+        if ((uintptr_t)at - (uintptr_t)block->data < block->used)
+            return true;
+    return block && (uintptr_t)at >= (uintptr_t)block->data + mark.block_used &&
+           (uintptr_t)at < (uintptr_t)block->data + block->used;
 }
 
 char *arena_text(struct arena *arena, struct view view)

@@ -13,10 +13,12 @@ typedef bool arena_charge_fn(struct budget *budget, size_t n);
 
 struct arena {
     struct arena_block *blocks;
-    size_t used;   /* bytes handed out, rounding included */
-    size_t cap;    /* allocations beyond it fail */
-    bool starved;  /* no memory for an allocation below the cap; stays set until the next init */
-    size_t lacked; /* bytes of that allocation */
+    size_t used;      /* bytes handed out, rounding included */
+    size_t cap;       /* allocations beyond it fail */
+    bool starved;     /* no memory for an allocation below the cap; stays set until the next init */
+    size_t lacked;    /* bytes of that allocation */
+    bool full;        /* an allocation failed for either reason; stays set until the next init */
+    struct arena *of; /* a scratch arena's: becomes full with it; NULL: none */
     struct budget *budget; /* NULL: nothing is charged */
     arena_charge_fn *charge;
     size_t taken, covered, charged; /* bytes of all blocks; of those, not charged; and charged */
@@ -35,7 +37,7 @@ void arena_charge(struct arena *arena, struct budget *budget, arena_charge_fn *c
                   size_t covered);
 
 /* An empty arena for scratch data, with the room that is left in another and charged like it. */
-void arena_init_scratch(struct arena *scratch, const struct arena *arena);
+void arena_init_scratch(struct arena *scratch, struct arena *arena);
 
 /* Returns size zeroed bytes, aligned for any type. NULL: beyond the cap, or out of memory. */
 void *arena_alloc(struct arena *arena, size_t size);
@@ -53,6 +55,9 @@ struct arena_mark {
 };
 struct arena_mark arena_mark(const struct arena *arena);
 void arena_rewind(struct arena *arena, struct arena_mark mark);
+
+/* Whether a place is in what was handed out since. */
+bool arena_has_since(const struct arena *arena, struct arena_mark mark, const void *at);
 
 /* Copies the view and appends a NUL. */
 char *arena_text(struct arena *arena, struct view view);

@@ -466,7 +466,8 @@ size_t budget_largest(const struct budget *budget)
 
 size_t budget_empty(const struct budget *budget)
 {
-    return budget ? excess(budget->limit, budget->reserve) : SIZE_MAX;
+    return budget ? excess(budget->limit, budget->reserve + unseen(budget) + beyond_usual(budget))
+                  : SIZE_MAX;
 }
 
 size_t budget_cap(const struct budget *budget, size_t max)

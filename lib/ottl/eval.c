@@ -463,32 +463,14 @@ static inline bool lacked_room(struct attributes *list)
     return true;
 }
 
-enum { ALWAYS_TAKES = 256 << 10 };
-
-static const char no_room[] = "out of memory";
-
-/* What one statement may fill of the arena. What it sets is written into the record, into what is
- * around that, and into the request, so statements that make much leave most of it to that. */
-static size_t cap_of(const struct arena *arena)
-{
-    size_t share = arena->cap / 4, small = arena->used + ALWAYS_TAKES;
-    size_t most = share > small ? share : small;
-    return most < arena->cap ? most : arena->cap;
-}
-
-/* Runs the editor. Where it lacked memory and changed nothing, that is an error of this statement
- * alone. */
+/* Runs the editor. Where what it makes was too large for it and it changed nothing, that is an
+ * error of this statement alone. */
 static void edit(const struct ottl *ottl, struct ottl_run *run)
 {
     const struct ottl_node *editor = ottl->editor;
     struct record *record = &run->at->records[ottl->edited];
     bool failed_before = record->failed;
-    struct arena *arena = ottl_arena(run);
-    size_t cap = arena->cap;
-    arena->cap = cap_of(arena);
     editor->function->fn(run, editor);
-    const size_t most = arena->cap;
-    arena->cap = cap;
     bool failed = record->failed && !failed_before;
     record->failed = failed_before;
     if (lacked_room(&run->cache))
@@ -496,11 +478,7 @@ static void edit(const struct ottl *ottl, struct ottl_run *run)
     if (record->read && lacked_room(&record->attributes))
         failed = true;
     if (failed && !run->failed)
-        ottl_fail(run, no_room);
-    if (run->failed && !arena->starved && strcmp(run->error, no_room) == 0)
-        snprintf(run->error, sizeof run->error,
-                 "the statements take more than the %zu KiB that they may for this request",
-                 most >> 10);
+        ottl_fail(run, "out of memory");
 }
 
 enum ottl_result ottl_eval(const struct ottl *ottl, struct ottl_run *run)
@@ -509,7 +487,10 @@ enum ottl_result ottl_eval(const struct ottl *ottl, struct ottl_run *run)
     bool holds = !ottl->where || truth(ottl->where, run);
     if (holds && !run->failed && ottl->editor)
         edit(ottl, run);
-    if (run->failed)
+    /* What lacked memory may have been done in part: the edit is given up. */
+    if (ottl_arena(run)->full)
+        run->at->splice->failed = true;
+    if (run->failed || run->at->splice->failed)
         return OTTL_ERROR;
     return holds ? OTTL_YES : OTTL_NO;
 }

@@ -417,10 +417,13 @@ static void show(const struct ottl *ottl, char shown[SHOWN_MAX + 4])
     snprintf(shown + size, 4, "%s", size < text.size ? "..." : "");
 }
 
-/* Whether to continue after a member that cannot be evaluated. */
+/* Whether to continue after a member that cannot be evaluated. A lack of memory is no fault of the
+ * record, which must not leave as it came because of it. */
 static bool goes_on(const struct ottl_group *group, const struct member *member,
                     const struct ottl_run *run, struct ottl_errors *errors)
 {
+    if (run->at->splice->failed)
+        return false;
     uint64_t now = clock_mono(errors->clock), at = atomic_load(&errors->log_at_ns);
     uint64_t count = atomic_fetch_add(&errors->count, 1) + 1;
     bool logs = group->mode != OTTL_SILENT && now >= at &&

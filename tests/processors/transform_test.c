@@ -68,7 +68,8 @@ START_TEST(no_second_entry_of_an_edited_key_stays)
 }
 END_TEST
 
-START_TEST(a_statement_that_lacks_memory_changes_nothing_and_the_request_passes)
+/* No record may leave as it came because another one took the memory. */
+START_TEST(a_request_whose_statements_lack_memory_is_refused_as_a_whole)
 {
     enum { TIMES = 40 };
     static const char doubles[] = "'set(span.attributes[\"a\"], {\"b\": span.attributes[\"a\"], "
@@ -78,9 +79,12 @@ START_TEST(a_statement_that_lacks_memory_changes_nothing_and_the_request_passes)
     for (int i = 0; i < TIMES; i++)
         size += (size_t)snprintf(yaml + size, sizeof yaml - size, "%s", doubles);
     snprintf(yaml + size, sizeof yaml - size, "'set(span.attributes[\"z\"], \"last\")']}");
-    const char *made = rig_run("transform", yaml, SIGNAL_TRACES, TWO);
-    ck_assert_int_eq(rig_verdict(), VERDICT_OK);
-    ck_assert_ptr_nonnull(strstr(made, KV("z", "last")));
+    char text[REFUSAL_MAX];
+    enum cause cause;
+    ck_assert_str_eq(rig_run("transform", yaml, SIGNAL_TRACES, TWO), "");
+    ck_assert_int_eq(rig_verdict(), VERDICT_REJECT);
+    ck_assert(refusal_take(text, &cause) && cause == CAUSE_TOO_LARGE);
+    ck_assert_ptr_nonnull(strstr(text, "32 MiB"));
 }
 END_TEST
 
@@ -111,6 +115,40 @@ static size_t count(const char *text, const char *word)
         n++;
     return n;
 }
+
+/* Each takes kilobytes while its statements run. */
+START_TEST(many_records_take_no_more_memory_than_one)
+{
+    enum { RECORDS = 8000, PADDING = 300, RECORD_ROOM = 600 };
+    static const char *const also[] = {
+        "", ", 'set(resource.attributes[\"level\"], log.cache[\"level\"])'"};
+    char *json = malloc(RECORDS * RECORD_ROOM), *at = json;
+    at += sprintf(at, "{\"resourceLogs\":[{\"scopeLogs\":[{\"logRecords\":[");
+    for (int i = 0; i < RECORDS; i++)
+        at += sprintf(at,
+                      "%s{\"attributes\":[" KV("a", "%d") "],\"body\":{\"stringValue\":"
+                                                          "\"{\\\"level\\\":\\\"info\\\","
+                                                          "\\\"mail\\\":\\\"bob@%0*d\\\","
+                                                          "\\\"http\\\":{\\\"method\\\":"
+                                                          "\\\"GET\\\"}}\"}}",
+                      i ? "," : "", i, PADDING, i);
+    sprintf(at, "]}]}]}");
+    for (size_t i = 0; i < sizeof also / sizeof *also; i++) {
+        char yaml[1000];
+        snprintf(yaml, sizeof yaml,
+                 "{log_statements: ['set(log.cache, ParseJSON(log.body))', "
+                 "'set(log.cache[\"u\"], log.cache[\"http\"])', "
+                 "'set(log.attributes[\"m\"], log.cache[\"http\"][\"method\"])', "
+                 "'set(log.body, log.cache[\"level\"])'%s]}",
+                 also[i]);
+        const char *made = rig_run("transform", yaml, SIGNAL_LOGS, json);
+        ck_assert_int_eq(rig_verdict(), VERDICT_OK);
+        ck_assert_uint_eq(count(made, KV("m", "GET")), RECORDS);
+        ck_assert_uint_eq(count(made, "bob@"), 0);
+    }
+    free(json);
+}
+END_TEST
 
 START_TEST(many_points_are_merged)
 {
@@ -305,12 +343,12 @@ START_TEST(faults_name_line_and_column)
 END_TEST
 
 SUITE_MAIN("transform", no_second_entry_of_an_edited_key_stays,
-           a_statement_that_lacks_memory_changes_nothing_and_the_request_passes,
-           a_result_that_never_fits_is_refused_for_good, many_points_are_merged,
-           values_are_nested_no_deeper_than_a_receiver_takes, statements_change_what_they_name,
-           a_converter_makes_what_replaces_a_match, keys_stay_where_the_match_of_one_takes_too_long,
-           xml_is_read_within_its_levels, random_buckets_have_all_counts,
-           a_span_s_statement_may_set_its_resource, schema_urls_are_set, lists_of_messages_stay,
-           what_is_not_known_of_the_client_is_nil, editors_take_an_empty_map, groups_run_in_order,
-           errors_are_passed_over_or_refused, a_pattern_that_takes_too_long_is_an_error,
-           faults_name_line_and_column)
+           a_request_whose_statements_lack_memory_is_refused_as_a_whole,
+           many_records_take_no_more_memory_than_one, a_result_that_never_fits_is_refused_for_good,
+           many_points_are_merged, values_are_nested_no_deeper_than_a_receiver_takes,
+           statements_change_what_they_name, a_converter_makes_what_replaces_a_match,
+           keys_stay_where_the_match_of_one_takes_too_long, xml_is_read_within_its_levels,
+           random_buckets_have_all_counts, a_span_s_statement_may_set_its_resource,
+           schema_urls_are_set, lists_of_messages_stay, what_is_not_known_of_the_client_is_nil,
+           editors_take_an_empty_map, groups_run_in_order, errors_are_passed_over_or_refused,
+           a_pattern_that_takes_too_long_is_an_error, faults_name_line_and_column)

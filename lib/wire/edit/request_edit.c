@@ -1,5 +1,6 @@
 #include "lib/wire/edit/request_edit.h"
 
+#include "lib/wire/edit/edit_piece.h"
 #include "lib/wire/edit/item_memory.h"
 #include "lib/wire/otlp/otlp_span.h"
 #include "lib/wire/proto/proto_plain.h"
@@ -11,25 +12,6 @@ enum {
     DATA_POINTS = 1,
     REQUEST_DICTIONARY = 2,
     FIRST_PIECES = 64
-};
-
-/* What becomes of a stretch of one resource's entry. */
-enum piece_kind { PIECE_TEXT, PIECE_OPEN, PIECE_CLOSE };
-
-struct edit_piece {
-    enum piece_kind kind;
-    union {
-        struct {
-            const uint8_t *from, *to;
-            struct view text;
-        };
-        struct proto_field message; /* OPEN: the pieces up to CLOSE are in it */
-    };
-};
-
-struct edit_addition {
-    struct view field;
-    unsigned generation;
 };
 
 static struct edit_piece *add_piece(struct request_edit *edit)
@@ -142,7 +124,8 @@ static enum edit_verdict call(struct request_edit *edit, enum edit_level level)
     enum edit_verdict verdict = EDIT_KEEP;
     if (edit->levels & EDIT_BIT(level))
         verdict = edit->step(edit->ctx, edit, level);
-    if (edit->records[level].failed)
+    /* What lacked memory may have been left undone. */
+    if (edit->records[level].failed || edit->splice->arena->full)
         edit->splice->failed = true;
     if (verdict == EDIT_DROP)
         edit->dropped[level]++;
@@ -167,12 +150,24 @@ static void begin_head(struct request_edit *edit, enum edit_level level, struct 
     begin_record(edit, level, there ? &head : NULL, NULL);
 }
 
+/* The verdict on a record that is done, without what was made for it. */
+static inline enum edit_verdict free_made(struct request_edit *edit, const struct item_mark *mark,
+                                          enum edit_verdict verdict)
+{
+    if (verdict == EDIT_ABORT || item_free(edit, mark))
+        return verdict;
+    edit->splice->failed = true;
+    return EDIT_ABORT;
+}
+
 /* ---- points ---- */
 
 /* One point, whose changes go into what holds it. *kept counts those that stay. */
 static enum edit_verdict edit_point(struct request_edit *edit, const struct proto_field *field,
                                     struct record *holder, size_t *kept)
 {
+    edit->data = holder;
+    const struct item_mark mark = item_mark(edit, EDIT_POINT);
     begin_record(edit, EDIT_POINT, field, NULL);
     enum edit_verdict verdict = call(edit, EDIT_POINT);
     struct record *point = &edit->records[EDIT_POINT];
@@ -182,7 +177,9 @@ static enum edit_verdict edit_point(struct request_edit *edit, const struct prot
     else if (record_changed(point))
         record_replace(holder, field->start, field->end, record_field(point, field->number));
     *kept += verdict != EDIT_DROP;
-    return point->failed || verdict == EDIT_ABORT ? EDIT_ABORT : EDIT_KEEP;
+    if (point->failed || verdict == EDIT_ABORT)
+        return EDIT_ABORT;
+    return free_made(edit, &mark, EDIT_KEEP);
 }
 
 static enum edit_verdict edit_data(struct request_edit *edit, const struct proto_field *data,
@@ -432,18 +429,13 @@ static enum edit_verdict edit_items(struct request_edit *edit, bool *emptied)
     struct proto_scan scan = proto_scan_begin(edit->scope_entry);
     struct proto_field field;
     size_t kept = 0, dropped = 0;
-    item_memory_begin(edit);
     while (plain_scan_next(&scan, &field)) {
         if (field.number != ENTRY_LIST || field.type != WIRE_LEN)
             continue;
-        const struct item_mark mark = item_mark(edit);
-        enum edit_verdict verdict = edit_item(edit, &field);
+        const struct item_mark mark = item_mark(edit, EDIT_ITEM);
+        enum edit_verdict verdict = free_made(edit, &mark, edit_item(edit, &field));
         if (verdict == EDIT_ABORT)
             return verdict;
-        if (!item_free(edit, &mark)) {
-            edit->splice->failed = true;
-            return EDIT_ABORT;
-        }
         kept += verdict != EDIT_DROP;
         dropped += verdict == EDIT_DROP;
     }
@@ -495,7 +487,8 @@ static enum edit_verdict edit_scopes(struct request_edit *edit, bool *emptied)
     while (proto_scan_next(&scan, &field)) {
         if (field.number != ENTRY_LIST || field.type != WIRE_LEN)
             continue;
-        enum edit_verdict verdict = edit_scope(edit, &field);
+        const struct item_mark mark = item_mark(edit, EDIT_SCOPE);
+        enum edit_verdict verdict = free_made(edit, &mark, edit_scope(edit, &field));
         if (verdict == EDIT_ABORT)
             return verdict;
         kept += verdict != EDIT_DROP;
@@ -586,9 +579,14 @@ bool request_edit(struct request_edit *edit, struct view request, struct splice 
     edit->splice = splice;
     if (!open_dictionary(edit, request))
         return false;
-    while (proto_scan_next(&scan, &field))
-        if (field.number == 1 && field.type == WIRE_LEN &&
-            edit_resource(edit, &field) == EDIT_ABORT)
+    while (proto_scan_next(&scan, &field)) {
+        if (field.number != 1 || field.type != WIRE_LEN)
+            continue;
+        const struct item_mark mark = item_mark(edit, EDIT_RESOURCE);
+        if (free_made(edit, &mark, edit_resource(edit, &field)) == EDIT_ABORT) {
+            splice->failed = splice->failed || splice->arena->full;
             return false;
+        }
+    }
     return !splice->failed;
 }

@@ -35,13 +35,6 @@ enum edit_point {
     EDIT_SUMMARY
 };
 
-/* What a record has in the arena beyond the item that it was made for. */
-struct edit_standing {
-    const void *items, *spare, *places, *index, *sieve;
-    size_t count;
-    bool read;
-};
-
 struct request_edit {
     enum signal signal;
     unsigned levels; /* EDIT_BITs to call for */
@@ -78,7 +71,6 @@ struct request_edit {
     struct otlp_dictionary dictionary;
     struct edit_piece *pieces;
     size_t count, room;
-    struct edit_standing standing[EDIT_LEVELS];
     struct edit_addition *additions; /* to the scope that is edited */
     size_t addition_count, addition_room;
 };

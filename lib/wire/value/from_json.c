@@ -13,7 +13,7 @@ enum { VALUES = 1, KEY = 1, VALUE = 2, DEPTH_MAX = 100, NUMBER_MAX = 64 };
 struct reading {
     struct json_scan scan;
     struct proto_write write;
-    const struct arena *arena;
+    struct arena *arena;
 };
 
 static bool read_any(struct reading *reading, unsigned depth);

@@ -5,6 +5,8 @@
 #include "tests/support/proto_build.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
+
 static struct arena arena;
 static struct splice splice;
 static uint8_t out[1 << 15];
@@ -497,6 +499,72 @@ START_TEST(what_is_made_for_an_item_is_freed_with_it)
 }
 END_TEST
 
+/* Sets what it makes in its record and, with late heads, in those around it; the rest of what it
+ * makes nobody uses. */
+static enum edit_verdict make_at_all_levels(void *ctx, struct request_edit *at,
+                                            enum edit_level level)
+{
+    const size_t waste = *(const size_t *)ctx;
+    static const char *const keys[] = {"resource", "scope", "item", "point"};
+    struct record *record = &at->records[level];
+    char made[40];
+    snprintf(made, sizeof made, "made of %s %zu", keys[level], record->body.size);
+    char *text = arena_text(&arena, view_of(made));
+    void *wasted = arena_alloc(&arena, waste);
+    ck_assert(text && wasted);
+    memset(wasted, 0xa5, waste);
+    struct value value = value_string(view_of(text));
+    for (int above = at->late_heads ? 0 : (int)level; above <= (int)level; above++)
+        attributes_set(record_attributes(&at->records[above]), view_of(keys[level]), &value);
+    if (at->late_heads && level == EDIT_ITEM)
+        request_edit_set_schema(at, EDIT_RESOURCE, view_of(text));
+    return EDIT_KEEP;
+}
+
+START_TEST(what_is_made_for_a_record_of_any_level_is_freed_with_it)
+{
+    enum { RESOURCES = 8, SPANS = 6, EVENTS = 4 };
+    static uint8_t plain[sizeof out];
+    struct bytes resources;
+    bytes_init(&resources, SIZE_MAX, NULL);
+    for (int r = 0; r < RESOURCES; r++) {
+        struct bytes spans;
+        bytes_init(&spans, SIZE_MAX, NULL);
+        for (int s = 0; s < SPANS; s++) {
+            struct bytes events;
+            bytes_init(&events, SIZE_MAX, NULL);
+            for (int e = 0; e < EVENTS; e++)
+                bytes_append_view(&events,
+                                  PB_MESSAGE(11, PB_MESSAGE(2, view_of(&"eventful"[(r + e) % 8]))));
+            bytes_append_view(
+                &spans, PB_SPAN(PB_MESSAGE(5, view_of(&"spanning"[s % 8])), bytes_view(&events)));
+            bytes_release(&events);
+        }
+        bytes_append_view(
+            &resources,
+            PB_MESSAGE(1, PB_MESSAGE(1, pb_attribute(1, "shop", "x")),
+                       PB_MESSAGE(2, PB_MESSAGE(1, PB_MESSAGE(1, view_of(&"scopes"[r % 6]))),
+                                  bytes_view(&spans))));
+        bytes_release(&spans);
+    }
+    for (unsigned i = 2; i < 2 * EDIT_BIT(EDIT_LEVELS); i++) {
+        size_t waste = 1;
+        struct request_edit edit = {.signal = SIGNAL_TRACES,
+                                    .levels = i / 2,
+                                    .late_heads = i % 2,
+                                    .step = make_at_all_levels,
+                                    .ctx = &waste};
+        struct request_edit wasteful = edit;
+        struct view made = run(&edit, bytes_view(&resources), true);
+        memcpy(plain, made.data, made.size);
+        waste = 32 << 10; /* of the arena's 1 MiB */
+        ck_assert(
+            view_eq(run(&wasteful, bytes_view(&resources), true), (struct view){plain, made.size}));
+    }
+    bytes_release(&resources);
+}
+END_TEST
+
 START_TEST(memory_that_runs_out_is_said)
 {
     struct view request = two_spans();
@@ -521,5 +589,6 @@ SUITE_MAIN("request_edit", a_step_sets_what_is_around_it, a_step_sets_schema_url
            every_level_can_be_dropped, a_step_can_abort, unknown_fields_survive,
            a_resource_behind_its_spans_is_put_in_front, a_sieve_changes_no_result,
            attributes_that_do_not_pass_the_sieve_are_left_out,
-           what_is_made_for_an_item_is_freed_with_it, memory_that_runs_out_is_said,
+           what_is_made_for_an_item_is_freed_with_it,
+           what_is_made_for_a_record_of_any_level_is_freed_with_it, memory_that_runs_out_is_said,
            a_note_changes_no_result, fields_beside_noted_attributes_are_found)
