@@ -229,7 +229,8 @@ static struct ottl_value is_root_span(struct ottl_run *run, const struct ottl_no
 
 /* ---- attributes of a metric's data points ---- */
 
-/* Whether any point has the attribute, with this value if one is given. */
+/* Whether any point has the attribute; with a value, whether the first of these points has it with
+ * that value, as in the Collector. */
 static bool any_point_has(struct ottl_run *run, struct view key, const struct ottl_value *wanted)
 {
     static const uint8_t lists[] = {[5] = 7, [7] = 7, [9] = 9, [10] = 1, [11] = 7};
@@ -246,14 +247,13 @@ static bool any_point_has(struct ottl_run *run, struct view key, const struct ot
             if (point.number != 1 || point.type != WIRE_LEN ||
                 !otlp_attribute_find(point.bytes, list, key, &found))
                 continue;
-            attributes_read(&attributes, point.bytes, list, ottl_arena(run));
             if (!wanted)
                 return true;
+            attributes_read(&attributes, point.bytes, list, ottl_arena(run));
             if (!attributes_get(&attributes, key, &value))
                 continue;
             struct view text = value.kind == VALUE_STRING ? value.bytes : VIEW("");
-            if (view_eq(text, wanted->bytes))
-                return true;
+            return view_eq(text, wanted->bytes);
         }
     }
     return false;

@@ -1,6 +1,8 @@
 #include "tests/support/processor_rig.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
+
 #define IDS                                                                                        \
     "\"traceId\":\"5b8efff798038103d269b633813fc60c\","                                            \
     "\"spanId\":\"eee19b7ec3c1b174\""
@@ -55,6 +57,25 @@ START_TEST(a_function_of_an_outer_context_stands_beside_an_inner_condition)
 }
 END_TEST
 
+START_TEST(the_first_point_with_the_attribute_decides)
+{
+    static const char *const values[] = {"used", "free"};
+#define STATE(value) "{\"key\":\"state\",\"value\":{\"stringValue\":\"" value "\"}}"
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char yaml[200];
+        snprintf(yaml, sizeof yaml,
+                 "{metrics: {metric: ['HasAttrOnDatapoint(\"state\", \"%s\")']}}", values[i]);
+        const char *made =
+            rig_run("filter", yaml, SIGNAL_METRICS,
+                    "{\"resourceMetrics\":[{\"scopeMetrics\":[{\"metrics\":[{\"name\":\"a\","
+                    "\"gauge\":{\"dataPoints\":[{\"asInt\":\"1\"},{\"asInt\":\"1\","
+                    "\"attributes\":[" STATE("used") "]},{\"asInt\":\"2\",\"attributes\":[" STATE(
+                        "free") "]}]}},{\"name\":\"b\"}]}]}]}");
+        ck_assert_int_eq(strstr(made, "\"name\":\"a\"") != NULL, i == 1);
+    }
+}
+END_TEST
+
 START_TEST(a_request_that_loses_all_is_taken_and_goes_nowhere)
 {
     ck_assert_str_eq(rig_run("filter", "{traces: {span: ['true']}}", SIGNAL_TRACES, TWO), "");
@@ -88,5 +109,6 @@ END_TEST
 
 SUITE_MAIN("filter", what_a_condition_holds_for_goes, each_condition_has_its_own_context,
            a_function_of_an_outer_context_stands_beside_an_inner_condition,
+           the_first_point_with_the_attribute_decides,
            a_request_that_loses_all_is_taken_and_goes_nowhere, a_metric_without_points_goes,
            an_error_does_not_hold_or_is_refused)
