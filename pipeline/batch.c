@@ -348,7 +348,7 @@ struct request_context batch_context(const struct batch *batch)
     const struct metadata *metadata = batch->metadata;
     struct request_context context = {0};
     if (client) {
-        context.address = client->address;
+        context.address = *client->address ? client->address : NULL;
         context.headers = (struct view){client->headers, client->size};
     }
     if (metadata) {

@@ -1,5 +1,6 @@
 #include "pipeline/client_info.h"
 
+#include <ctype.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,45 @@ struct client_info *client_info_new(const char *address, struct view headers)
     if (headers.size)
         memcpy(info->headers, headers.data, headers.size);
     return info;
+}
+
+/* Appends the headers of a name to out, which has room for all; NULL: they are counted only. */
+static size_t put_named(const struct client_info *info, const char *name, uint8_t *out)
+{
+    const char *at = (const char *)info->headers, *end = at + info->size; /* NULs follow */
+    size_t size = 0;
+    while (at < end) {
+        const char *value = at + strlen(at) + 1, *next = value + strlen(value) + 1;
+        if (strcasecmp(at, name) == 0) {
+            if (out)
+                memcpy(out + size, at, (size_t)(next - at));
+            for (uint8_t *c = out ? out + size : NULL; c && *c; c++)
+                *c = (uint8_t)tolower(*c);
+            size += (size_t)(next - at);
+        }
+        at = next;
+    }
+    return size;
+}
+
+struct client_info *client_info_only(const struct client_info *info, char *const *names,
+                                     size_t count)
+{
+    size_t size = 0;
+    for (size_t i = 0; info && i < count; i++)
+        size += put_named(info, names[i], NULL);
+    struct client_info *only = calloc(1, sizeof *only + size + 2);
+    if (!only)
+        return NULL;
+    atomic_init(&only->refs, 1);
+    for (size_t i = 0; info && i < count; i++)
+        only->size += put_named(info, names[i], only->headers + only->size);
+    return only;
+}
+
+bool client_info_same_headers(const struct client_info *a, const struct client_info *b)
+{
+    return a->size == b->size && memcmp(a->headers, b->headers, a->size) == 0;
 }
 
 struct client_info *client_info_ref(struct client_info *info)

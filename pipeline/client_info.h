@@ -20,6 +20,11 @@ struct client_info {
 
 /* Copies the headers. NULL: no memory. */
 struct client_info *client_info_new(const char *address, struct view headers);
+/* The headers of these names alone, in the order of the names, without the address. NULL: no
+ * memory. */
+struct client_info *client_info_only(const struct client_info *info, char *const *names,
+                                     size_t count);
+bool client_info_same_headers(const struct client_info *a, const struct client_info *b);
 struct client_info *client_info_ref(struct client_info *info);
 void client_info_unref(struct client_info *info); /* may be NULL */
 

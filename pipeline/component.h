@@ -83,14 +83,14 @@ struct component {
      * called only between open and close. NULL: it is no authenticator. */
     const struct authenticator *(*authenticator)(void *self);
 
-    /* Bytes for the memory budget, of the total of the machine or control group; 0: no preference.
-     * Called before anything opens. NULL: none. */
+    /* Bytes for the memory budget, of all there are; 0: any. Before anything opens. NULL: none. */
     size_t (*memory_limit)(const void *self, size_t total);
 
     /* Returns why using it only in pipelines of these signals (SIGNAL_BITs) is a mistake, a static
      * sentence; NULL: it is not. *severe: `validate` must fail. NULL: it fits anywhere. */
     const char *(*misplaced)(const void *self, unsigned signals, bool *severe);
-    bool (*gives_metadata)(const void *self); /* receivers: batches have it; NULL: never */
+    bool (*gives_metadata)(const void *self);          /* receivers: batches have it; NULL: never */
+    const char *(*header)(const void *self, size_t i); /* processors: the i-th that it reads */
 
     /* Processors: receives a note that the instance with this id saved (env_note) before a restart,
      * oldest first, between open and the first data. NULL: it saves no notes. */

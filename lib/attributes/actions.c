@@ -239,6 +239,15 @@ void actions_free(struct actions *actions)
     free(actions);
 }
 
+const char *actions_header(const struct key_groups *list, size_t i)
+{
+    const struct action_settings *actions = list->items;
+    for (size_t k = 0; k < list->count; k++)
+        if (actions[k].from_context && *actions[k].from_context && i-- == 0)
+            return header_name(actions[k].from_context);
+    return NULL;
+}
+
 bool actions_read_context(const struct actions *actions)
 {
     for (size_t i = 0; i < actions->count; i++)

@@ -33,6 +33,10 @@ void actions_check(const struct key_groups *list, const char *path, struct key_r
 struct actions *actions_new(const struct key_groups *list, char *error, size_t error_size);
 void actions_free(struct actions *actions); /* may be NULL */
 
+/* The i-th from_context of their settings: the name of a header, or "client.address"; NULL: no
+ * more. */
+const char *actions_header(const struct key_groups *list, size_t i);
+
 /* Whether one of them has from_context. */
 bool actions_read_context(const struct actions *actions);
 

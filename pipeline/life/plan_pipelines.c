@@ -175,6 +175,63 @@ static void check_places(const struct graph *graph, struct problems *problems)
     }
 }
 
+static bool names_header(const struct instance *instance, const char *header)
+{
+    const char *name;
+    for (size_t i = 0; (name = instance->component->header(instance->self, i)); i++)
+        if (strcasecmp(name, header) == 0)
+            return true;
+    return false;
+}
+
+/* A processor in front that merges requests, after which the header is not known. */
+static const struct instance *merger_of(const struct instance_list *processors, size_t count,
+                                        const char *header)
+{
+    bool kept =
+        strcasecmp(header, "X-Scope-OrgID") == 0 || strcasecmp(header, "Authorization") == 0;
+    for (size_t i = 0; i < count && !kept; i++) {
+        const struct instance *processor = processors->items[i];
+        if (processor->component->takes_over && processor->component->header &&
+            !names_header(processor, header))
+            return processor;
+    }
+    return NULL;
+}
+
+/* Headers that a processor reads and that are not there. */
+static void check_headers(const struct pipeline *pipeline, struct problems *problems)
+{
+    const struct instance_list *receivers = &pipeline->stages[COMPONENT_RECEIVER];
+    const struct instance_list *processors = &pipeline->stages[COMPONENT_PROCESSOR];
+    bool given = false;
+    for (size_t i = 0; i < receivers->count; i++) {
+        const struct instance *receiver = receivers->items[i];
+        given = given || (receiver->component->gives_metadata &&
+                          receiver->component->gives_metadata(receiver->self));
+    }
+    for (size_t i = 0; i < processors->count; i++) {
+        const struct instance *processor = processors->items[i];
+        const char *name;
+        for (size_t k = 0; processor->component->header &&
+                           (name = processor->component->header(processor->self, k));
+             k++) {
+            const struct instance *merger = merger_of(processors, i, name);
+            bool address = strcmp(name, "client.address") == 0;
+            if (!given && !address)
+                problems_warn(problems, false, processor->section, processor->path,
+                              "the header %.80s is not known in pipeline %s: no receiver of it has "
+                              "include_metadata: true",
+                              name, pipeline->name);
+            else if (merger)
+                problems_warn(problems, false, processor->section, processor->path,
+                              "%s%.80s is not known behind %s in pipeline %s%s",
+                              address ? "" : "the header ", name, merger->id, pipeline->name,
+                              address ? "" : ": its metadata_keys do not have it");
+        }
+    }
+}
+
 void plan_pipelines(const struct node *root, struct graph *graph, struct problems *problems)
 {
     struct planning plan = {.root = root, .graph = graph, .problems = problems};
@@ -196,4 +253,6 @@ void plan_pipelines(const struct node *root, struct graph *graph, struct problem
         plan_pipeline(&plan);
     }
     check_places(graph, problems);
+    for (size_t i = 0; i < graph->pipeline_count; i++)
+        check_headers(&graph->pipelines[i], problems);
 }

@@ -53,6 +53,12 @@ static const char *attributes_misplaced(const void *instance, unsigned signals, 
     return wrong;
 }
 
+static const char *attributes_header(const void *instance, size_t i)
+{
+    const struct attributes_processor *self = instance;
+    return actions_header(&self->list, i);
+}
+
 static bool attributes_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct attributes_processor *self = instance;
@@ -118,6 +124,7 @@ const struct component processor_attributes = {
     .size = sizeof(struct attributes_processor),
     .keys = attributes_keys,
     .check = attributes_check,
+    .header = attributes_header,
     .misplaced = attributes_misplaced,
     .misplaced_refused = true,
     .open = attributes_open,

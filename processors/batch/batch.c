@@ -1,5 +1,6 @@
 /* Collects small requests into larger ones, by number of items and by time; only data of one
  * pipeline and tenant are combined. OTLP requests are merged by concatenation. */
+#include "pipeline/client_info.h"
 #include "pipeline/component.h"
 #include "pipeline/gathering.h"
 
@@ -13,10 +14,11 @@
  * default, so that a merged request is not cut again. */
 enum { GROUP_BYTES = 4000000 };
 
-/* Requests that become one: same outlet, and mergeable. */
+/* Requests that become one: same outlet, same headers of metadata_keys, and mergeable. */
 struct group {
     struct group *next;
     struct outlet *outlet;
+    struct client_info *client; /* those headers; NULL: there are no metadata_keys */
     uint64_t due;
     struct gathering requests;
 };
@@ -32,6 +34,7 @@ struct batcher {
     int64_t send_batch_size;
     int64_t send_batch_max_size;
     uint64_t timeout;
+    struct key_list metadata_keys;
     const struct env *env;
     pthread_mutex_t lock;
     struct group *groups; /* this and the rest: under lock */
@@ -48,7 +51,9 @@ static const struct key keys[] = {
             "larger batches are split; 0: no limit"),
     KEY_DURATION(struct batcher, timeout, "timeout", "200ms", 0,
                  "a batch is sent after this time whatever its size; 0: at once"),
-    KEY_IGNORED("metadata_keys", "accepted; requests of different tenants are never mixed"),
+    KEY_LIST(struct batcher, metadata_keys, "metadata_keys", NULL,
+             "requests with different values of these headers are not merged (the receiver needs "
+             "include_metadata)"),
     KEY_IGNORED("metadata_cardinality_limit", "accepted; the memory budget is the limit"),
     KEY_END,
 };
@@ -75,6 +80,17 @@ static void batch_check(const void *config, struct key_report *report)
     if (self->send_batch_max_size > 0 && self->send_batch_max_size < self->send_batch_size)
         key_report_add(report, "send_batch_max_size",
                        "must be greater than or equal to send_batch_size");
+    for (size_t i = 0; i < self->metadata_keys.count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcasecmp(self->metadata_keys.items[i], self->metadata_keys.items[k]) == 0)
+                key_report_add(report, "metadata_keys", "contains \"%s\" twice",
+                               self->metadata_keys.items[i]);
+}
+
+static const char *batch_header(const void *instance, size_t i)
+{
+    const struct batcher *self = instance;
+    return i < self->metadata_keys.count ? self->metadata_keys.items[i] : NULL;
 }
 
 static bool batch_open(void *instance, const struct env *env, char *error, size_t error_size)
@@ -84,12 +100,15 @@ static bool batch_open(void *instance, const struct env *env, char *error, size_
     (void)error_size;
     pthread_mutex_init(&self->lock, NULL);
     self->env = env;
+    if (self->metadata_keys.count)
+        client_info_want(true);
     return true;
 }
 
 static void free_group(struct group *group)
 {
     gathering_release(&group->requests);
+    client_info_unref(group->client);
     free(group);
 }
 
@@ -169,6 +188,8 @@ static void flush(struct batcher *self, struct group *group, bool admitted)
     struct batch *merged = gathering_merge(&group->requests, self->env->budget);
     if (merged) {
         merged->admitted = admitted;
+        if (group->client)
+            batch_set_client(merged, client_info_ref(group->client));
         push_or_keep(self, group->outlet, merged);
     }
     for (size_t i = 0; !merged && i < group->requests.count; i++)
@@ -176,20 +197,29 @@ static void flush(struct batcher *self, struct group *group, bool admitted)
     free_group(group);
 }
 
+static bool belongs(const struct group *group, const struct batch *batch,
+                    const struct outlet *outlet, const struct client_info *client)
+{
+    return group->outlet == outlet && batch_mergeable(group->requests.batches[0], batch) &&
+           (!client || client_info_same_headers(group->client, client));
+}
+
 static struct group **batch_find(struct batcher *self, const struct batch *batch,
-                                 const struct outlet *outlet)
+                                 const struct outlet *outlet, const struct client_info *client)
 {
     struct group **at = &self->groups;
-    while (*at && ((*at)->outlet != outlet || !batch_mergeable((*at)->requests.batches[0], batch)))
+    while (*at && !belongs(*at, batch, outlet, client))
         at = &(*at)->next;
     return at;
 }
 
-static struct group *group_new(struct batcher *self, struct outlet *outlet)
+static struct group *group_new(struct batcher *self, struct outlet *outlet,
+                               struct client_info *client)
 {
     struct group *group = calloc(1, sizeof *group);
     if (group) {
         group->outlet = outlet;
+        group->client = client ? client_info_ref(client) : NULL;
         group->due = clock_mono(self->env->clock) + self->timeout;
     }
     return group;
@@ -207,19 +237,19 @@ static void take_out(struct batcher *self, struct group **at, struct group **ful
     *full = group;
 }
 
-/* Adds the batch to its group; *full gets the groups to send now. */
+/* Adds the batch to its group; *full gets the groups to send now. client: that of the group. */
 static bool batch_gather(struct batcher *self, struct batch *batch, struct outlet *next,
-                         struct group **full)
+                         struct client_info *client, struct group **full)
 {
-    struct group **at = batch_find(self, batch, next);
+    struct group **at = batch_find(self, batch, next, client);
     if (*at && (*at)->requests.bytes + batch->payload->size > GROUP_BYTES) {
         take_out(self, at, full);
-        at = batch_find(self, batch, next);
+        at = batch_find(self, batch, next, client);
     }
-    struct group *group = *at ? *at : group_new(self, next);
+    struct group *group = *at ? *at : group_new(self, next, client);
     if (!group || !gathering_add(&group->requests, batch)) {
-        if (!*at)
-            free(group);
+        if (!*at && group)
+            free_group(group);
         return false;
     }
     if (!*at) {
@@ -243,9 +273,15 @@ static enum verdict batch_consume(void *instance, struct batch *batch, struct ou
         push_or_keep(self, next, batch_ref(batch));
         return VERDICT_OK;
     }
+    const struct key_list *names = &self->metadata_keys;
+    struct client_info *client =
+        names->count ? client_info_only(batch->client, names->items, names->count) : NULL;
+    if (names->count && !client)
+        return VERDICT_RETRY;
     pthread_mutex_lock(&self->lock);
-    bool gathered = batch_gather(self, batch, next, &full);
+    bool gathered = batch_gather(self, batch, next, client, &full);
     pthread_mutex_unlock(&self->lock);
+    client_info_unref(client);
     for (bool admitted = batch->admitted; full; admitted = false) {
         struct group *group = full;
         full = group->next;
@@ -316,6 +352,8 @@ static void batch_close(void *instance)
         free(first);
     }
     pthread_mutex_destroy(&self->lock);
+    if (self->metadata_keys.count)
+        client_info_want(false);
     self->env = NULL;
 }
 
@@ -329,6 +367,7 @@ const struct component processor_batch = {
     .keys = keys,
     .metrics = metrics,
     .check = batch_check,
+    .header = batch_header,
     .open = batch_open,
     .gathers = true,
     .takes_over = SIGNALS_ALL & ~SIGNAL_BIT(SIGNAL_PROFILES),

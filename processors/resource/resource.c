@@ -25,6 +25,12 @@ static void resource_check(const void *instance, struct key_report *report)
     actions_check(&self->attributes, "attributes", report);
 }
 
+static const char *resource_header(const void *instance, size_t i)
+{
+    const struct resource *self = instance;
+    return actions_header(&self->attributes, i);
+}
+
 static bool resource_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct resource *self = instance;
@@ -74,6 +80,7 @@ const struct component processor_resource = {
     .size = sizeof(struct resource),
     .keys = resource_keys,
     .check = resource_check,
+    .header = resource_header,
     .open = resource_open,
     .step = resource_step,
     .close = resource_close,

@@ -132,6 +132,35 @@ def test_correlation_on_one_signal_alone_is_told(tmp_path, receivers, signal, va
     assert re.search(rf"config.yaml:11: processors.correlation: .* in {signal}", ended.stderr)
 
 
+def test_headers_that_are_not_there_are_told(tmp_path):
+    ended = spanlink("validate", "--config", write(tmp_path, """\
+receivers:
+  otlp: {{protocols: {{http: {{endpoint: 127.0.0.1:0}}}}}}
+  otlp/all: {{protocols: {{http: {{endpoint: 127.0.0.1:0, include_metadata: true}}}}}}
+processors:
+  batch: {{metadata_keys: [x-tenant]}}
+  attributes:
+    actions:
+      - {{key: a, action: upsert, from_context: metadata.X-Tenant}}
+      - {{key: b, action: upsert, from_context: metadata.x-other}}
+      - {{key: c, action: upsert, from_context: metadata.x-scope-orgid}}
+      - {{key: d, action: upsert, from_context: client.address}}
+exporters: {{debug: }}
+service:
+  pipelines:
+    logs: {{receivers: [otlp], processors: [batch], exporters: [debug]}}
+    traces: {{receivers: [otlp/all], processors: [batch, attributes], exporters: [debug]}}
+    metrics: {{receivers: [otlp/all], processors: [attributes, batch], exporters: [debug]}}
+"""))
+    assert ended.returncode == 0, ended.stderr
+    assert [line.split(": ", 1)[1] for line in ended.stderr.splitlines() if " warn " in line] == [
+        "processors.batch: the header x-tenant is not known in pipeline logs: no receiver of it has "
+        "include_metadata: true",
+        "processors.attributes: the header x-other is not known behind batch in pipeline traces: "
+        "its metadata_keys do not have it",
+        "processors.attributes: client.address is not known behind batch in pipeline traces"]
+
+
 @pytest.mark.parametrize("command", ["run", "validate"])
 def test_a_journal_that_cannot_be_opened_is_named(tmp_path, command):
     (tmp_path / "file").touch()

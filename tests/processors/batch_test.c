@@ -1,5 +1,6 @@
 #include "lib/settings/fill.h"
 #include "lib/wire/otlp/otlp.h"
+#include "pipeline/client_info.h"
 #include "pipeline/component.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/fake_clock.h"
@@ -87,6 +88,54 @@ static struct batch *of_tenant(struct batch *batch, const char *tenant)
     batch_set_metadata(batch, metadata_new(view_of(tenant), (struct view){0}, &failed));
     return batch;
 }
+
+static struct batch *with_headers(struct batch *batch, const char *headers, size_t size)
+{
+    struct view bytes = {(const uint8_t *)headers, size};
+    batch_set_client(batch, client_info_new("192.0.2.1", bytes));
+    return batch;
+}
+
+#define WITH(batch, headers) with_headers(batch, headers, sizeof(headers))
+
+START_TEST(requests_with_other_headers_of_the_keys_are_not_merged)
+{
+    given("metadata_keys: [X-Tenant]");
+    consume(WITH(some_spans(0, 1, &budget), "x-tenant\0acme\0other\0a"));
+    consume(WITH(some_spans(1, 1, &budget), "X-TENANT\0evil"));
+    consume(WITH(some_spans(2, 1, &budget), "X-Tenant\0acme\0other\0b"));
+    consume(WITH(some_spans(3, 1, &budget), "x-tenant\0acme\0x-tenant\0evil"));
+    consume(some_spans(4, 1, &budget));
+    consume(WITH(some_spans(5, 1, &budget), "other\0a"));
+    ck_assert_uint_eq(tick(200 * NS_PER_MS), TIME_NEVER);
+    ck_assert_uint_eq(sink.count, 4);
+    for (size_t i = 0; i < sink.count; i++) {
+        const struct request_context context = batch_context(sink.batches[i]);
+        bool acme = some_batch_has(sink.batches[i], 0), none = some_batch_has(sink.batches[i], 4);
+        ck_assert_int_eq(some_batch_has(sink.batches[i], 2), acme);
+        ck_assert_int_eq(some_batch_has(sink.batches[i], 5), none);
+        ck_assert_uint_eq(sink.batches[i]->items, acme || none ? 2 : 1);
+        ck_assert_ptr_null(context.address);
+        if (acme)
+            ck_assert(
+                view_eq(context.headers, (struct view){(const uint8_t *)"x-tenant\0acme", 14}));
+        if (none)
+            ck_assert_uint_eq(context.headers.size, 0);
+    }
+    finish();
+    ck_assert(!client_info_wanted());
+}
+END_TEST
+
+START_TEST(a_metadata_key_may_be_named_once)
+{
+    ck_assert(!fill("metadata_keys: [x-tenant, X-Tenant]"));
+    ck_assert_ptr_nonnull(strstr(problems.lines[0], "twice"));
+    keys_release(processor_batch.keys, batcher);
+    free(batcher);
+    problems_release(&problems);
+}
+END_TEST
 
 START_TEST(small_requests_leave_as_one_when_the_time_is_up)
 {
@@ -349,6 +398,8 @@ int main(void)
         larger_batches_are_split_and_nothing_is_lost,
         timeout_zero_passes_requests_through_split,
         tenants_are_never_mixed,
+        requests_with_other_headers_of_the_keys_are_not_merged,
+        a_metadata_key_may_be_named_once,
         pipelines_are_never_mixed,
         profiles_and_other_encodings_pass_untouched_at_once,
         what_a_full_queue_refuses_is_kept_and_offered_again,
