@@ -380,18 +380,24 @@ static const char *trouble_of(const struct journal *journal, const struct journa
                : NULL;
 }
 
+/* Only what was written shows that the journal can be written again: a request larger than all of
+ * it is refused whatever its state. */
 static void write_count_refused(struct journal *journal, const struct journal_write *first)
 {
     const struct journal_write *last = NULL;
-    uint64_t refused = 0;
-    for (const struct journal_write *write = first; write; write = write->next)
-        if (write->fault != JOURNAL_OK) {
-            refused++;
-            last = write->fault == JOURNAL_TOO_LARGE ? last : write;
+    uint64_t refused = 0, written = 0;
+    for (const struct journal_write *write = first; write; write = write->next) {
+        if (write->fault == JOURNAL_OK) {
+            written++;
+            continue;
         }
-    if (first)
-        journal_set_trouble(journal, trouble_of(journal, last), refused);
-    if (first)
+        refused++;
+        last = write->fault == JOURNAL_TOO_LARGE ? last : write;
+    }
+    const char *trouble = trouble_of(journal, last);
+    if (first && (written || trouble))
+        journal_set_trouble(journal, trouble, refused);
+    if (written || last)
         write_tell(journal, last, refused);
     pthread_mutex_lock(&journal->lock);
     journal->figures.refused += refused;

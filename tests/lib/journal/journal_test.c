@@ -692,6 +692,32 @@ START_TEST(room_that_comes_and_goes_is_told_once)
 }
 END_TEST
 
+START_TEST(only_what_is_written_ends_the_trouble)
+{
+    static uint8_t content[16 * MIB];
+    struct appended large;
+    struct bytes trouble;
+    FILE *log = tmpfile();
+    ck_assert_int_ge(dup2(fileno(log), STDERR_FILENO), 0);
+    bytes_init(&trouble, 1024, NULL);
+    struct journal *journal = open_with_fake_clock();
+    set_room(false);
+    append_refused(journal, VIEW("no room for this"));
+    begin(journal, &large, (struct view){content, sizeof content});
+    ck_assert_int_eq(await(&large), JOURNAL_TOO_LARGE);
+    fake_clock_advance(&fake, 6 * NS_PER_S);
+    ck_assert(journal_trouble(journal, &trouble));
+    append_refused(journal, VIEW("still none"));
+    ck_assert_uint_eq(count_lines(log, "can be written again"), 0);
+    set_room(true);
+    fake_clock_advance(&fake, 6 * NS_PER_S);
+    journal_settle(journal, append_text(journal, "room again"));
+    ck_assert(!journal_trouble(journal, &trouble));
+    journal_close(journal);
+    bytes_release(&trouble);
+}
+END_TEST
+
 START_TEST(what_the_disk_refuses_to_sync_is_refused_and_not_found)
 {
     struct appended appended;
@@ -1223,6 +1249,7 @@ int main(void)
     tcase_add_test(tests, a_few_old_entries_do_not_hold_up_the_space_of_many);
     tcase_add_test(tests, a_disk_that_refuses_is_named_and_tried_again);
     tcase_add_test(tests, room_that_comes_and_goes_is_told_once);
+    tcase_add_test(tests, only_what_is_written_ends_the_trouble);
     tcase_add_test(tests, what_the_disk_refuses_to_sync_is_refused_and_not_found);
     tcase_add_test(tests, the_name_of_a_file_is_on_the_disk_before_the_answer);
     tcase_add_test(tests, a_mark_is_good_for_its_own_slot_alone);
