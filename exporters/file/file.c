@@ -102,6 +102,17 @@ static bool encode_framed(struct view request, struct bytes *line)
            bytes_append_view(line, request) == BYTES_OK;
 }
 
+/* Lock held. */
+static bool write_line(struct file_exporter *self, struct view line)
+{
+    bool written = line_file_write(&self->lines, line);
+    if (written && self->lines.left) {
+        env_info(self->env, "\"%s\" had been removed or moved: it was made again", self->path);
+        self->lines.left = false;
+    }
+    return written;
+}
+
 static struct outcome file_write_line(struct file_exporter *self, const struct batch *batch)
 {
     struct bytes line;
@@ -112,8 +123,7 @@ static struct outcome file_write_line(struct file_exporter *self, const struct b
     if (self->format == FORMAT_PROTO ? encode_framed(request, &line)
                                      : encode_line(request, batch->signal, &line)) {
         pthread_mutex_lock(&self->lock);
-        outcome = line_file_write(&self->lines, bytes_view(&line)) ? OUTCOME_OK
-                                                                   : disk_outcome(self->path);
+        outcome = write_line(self, bytes_view(&line)) ? OUTCOME_OK : disk_outcome(self->path);
         pthread_mutex_unlock(&self->lock);
     }
     bytes_release(&line);

@@ -19,12 +19,14 @@ struct line_file {
     const struct clock *clock;
     int fd; /* -1: not open */
     uint64_t size;
+    bool left; /* the path named the open file no more; cleared by whoever has told it */
 };
 
 /* Opens the file for appending, creating missing folders. False: errno is the reason. */
 bool line_file_open(struct line_file *file);
 
-/* Appends one line, completely or not at all. False: errno is the reason. */
+/* Appends one line, completely or not at all; opens the file again, as line_file_open does, if the
+ * path no longer names the open one. False: errno is the reason. */
 bool line_file_write(struct line_file *file, struct view line);
 void line_file_close(struct line_file *file);
 

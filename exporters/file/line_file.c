@@ -156,9 +156,26 @@ static bool line_file_write_all(struct line_file *file, struct view line)
     return false;
 }
 
+/* Closes the file if its path no longer names it: what is written to it then is lost, or lies where
+ * nobody expects it. Any other error says nothing about the open file. */
+static void leave_if_gone(struct line_file *file)
+{
+    struct stat open, named;
+    if (file->fd < 0 || fstat(file->fd, &open) != 0)
+        return;
+    file->size = S_ISREG(open.st_mode) ? (uint64_t)open.st_size : file->size;
+    bool gone = stat(file->path, &named) != 0
+                    ? errno == ENOENT || errno == ENOTDIR
+                    : named.st_dev != open.st_dev || named.st_ino != open.st_ino;
+    if (gone)
+        line_file_close(file);
+    file->left = file->left || gone;
+}
+
 bool line_file_write(struct line_file *file, struct view line)
 {
     uint64_t limit = (uint64_t)file->rotation.max_megabytes << 20;
+    leave_if_gone(file);
     if (file->fd < 0 && !line_file_open(file))
         return false;
     if (file->rotates && file->size > 0 && file->size + line.size > limit && !rotate(file))

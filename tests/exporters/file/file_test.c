@@ -320,6 +320,36 @@ START_TEST(a_line_that_fits_in_part_is_taken_back)
 }
 END_TEST
 
+START_TEST(a_file_that_is_moved_or_removed_is_made_again)
+{
+    struct stat status;
+    char path[300], moved[300], folder[256], aside[256];
+    snprintf(folder, sizeof folder, "%s/a", receiver_folder());
+    snprintf(aside, sizeof aside, "%s/b", receiver_folder());
+    snprintf(path, sizeof path, "%s/t.jsonl", folder);
+    snprintf(moved, sizeof moved, "%s/t.jsonl.1", folder);
+    begin("path: %s/a/t.jsonl");
+    ck_assert_int_eq(send_spans("one").verdict, VERDICT_OK);
+    ck_assert_int_eq(stat(path, &status), 0);
+    off_t size = status.st_size;
+    ck_assert_int_eq(rename(path, moved), 0);
+    ck_assert_int_eq(send_spans("two").verdict, VERDICT_OK);
+    ck_assert_int_eq(stat(moved, &status), 0);
+    ck_assert_int_eq(status.st_size, size);
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_int_eq(status.st_size, size);
+    ck_assert_int_eq(rename(folder, aside), 0);
+    FILE *in_the_way = fopen(folder, "w");
+    ck_assert_int_eq(send_spans("six").verdict, VERDICT_RETRY);
+    fclose(in_the_way);
+    ck_assert_int_eq(unlink(folder), 0);
+    ck_assert_int_eq(send_spans("six").verdict, VERDICT_OK);
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_int_eq(status.st_size, size);
+    exporter_stop(&exporter);
+}
+END_TEST
+
 START_TEST(a_path_that_cannot_be_is_an_error_at_start)
 {
     char *text =
@@ -339,4 +369,5 @@ SUITE_MAIN("file_exporter", requests_are_lines_of_otlp_json,
            a_profiles_name_has_only_what_is_seen_in_whole_characters,
            profiles_stand_beside_the_lines_by_default, as_lines_profiles_are_otlp_json_at_the_path,
            a_disk_that_fails_is_tried_again_and_named, a_line_that_finds_no_room_leaves_no_half,
-           a_line_that_fits_in_part_is_taken_back, a_path_that_cannot_be_is_an_error_at_start)
+           a_line_that_fits_in_part_is_taken_back, a_file_that_is_moved_or_removed_is_made_again,
+           a_path_that_cannot_be_is_an_error_at_start)
