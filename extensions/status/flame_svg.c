@@ -1,5 +1,6 @@
 /* Writes a flame graph as a self-contained SVG, the root on top. */
 #include "extensions/status/flame_write.h"
+#include "lib/base/shown.h"
 #include "lib/base/utf8.h"
 
 #include <inttypes.h>
@@ -37,26 +38,37 @@ static bool is_no_character(struct view text, size_t at)
            text.data[at + 2] >= 0xbe;
 }
 
+static bool put_markup_byte(uint8_t c, struct bytes *out)
+{
+    const char *escaped = c == '<'   ? "&lt;"
+                          : c == '>' ? "&gt;"
+                          : c == '&' ? "&amp;"
+                          : c == '"' ? "&quot;"
+                                     : NULL;
+    return bytes_append_view(out, escaped ? view_of(escaped) : (struct view){&c, 1}) == BYTES_OK;
+}
+
+/* Characters that are not seen are written as \u202e and so on, as on the page. */
 static bool put_markup(struct view text, struct bytes *out)
 {
     struct bytes valid;
     bytes_init(&valid, 4 * text.size + 4, NULL);
     bool good = utf8_repair(text, &valid);
-    for (size_t i = 0; i < valid.size && good; i++) {
-        uint8_t c = valid.data[i];
+    for (size_t i = 0; i < valid.size && good;) {
+        bool visible;
+        char escape[16];
+        struct view rest = {valid.data + i, valid.size - i};
+        size_t size = shown_character(rest, &visible);
         if (is_no_character(bytes_view(&valid), i)) {
             good = bytes_append_view(out, VIEW("\xef\xbf\xbd")) == BYTES_OK;
-            i += 2;
-            continue;
+        } else if (!visible) {
+            size_t length = shown_copy((struct view){rest.data, size}, escape, sizeof escape);
+            good = bytes_append(out, escape, length) == BYTES_OK;
+        } else {
+            for (size_t at = 0; at < size && good; at++)
+                good = put_markup_byte(rest.data[at], out);
         }
-        const char *escaped = c == '<'   ? "&lt;"
-                              : c == '>' ? "&gt;"
-                              : c == '&' ? "&amp;"
-                              : c == '"' ? "&quot;"
-                              : c < 0x20 ? " "
-                                         : NULL;
-        good =
-            bytes_append_view(out, escaped ? view_of(escaped) : (struct view){&c, 1}) == BYTES_OK;
+        i += size;
     }
     bytes_release(&valid);
     return good;

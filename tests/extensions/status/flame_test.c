@@ -198,8 +198,12 @@ START_TEST(names_are_text_in_every_format)
     ck_assert_ptr_nonnull(strstr(folded(&flame, &text), "main;a:  <b>\xef\xbf\xbd   20\n"));
     bytes_release(&text);
     bytes_init(&out, 1 << 16, NULL);
-    ck_assert(flame_write_all(&flame, FLAME_SVG, VIEW("</svg><script>\xef\xbf\xbe"), &out));
+    ck_assert(flame_write_all(
+        &flame, FLAME_SVG,
+        VIEW("</svg><script>\xef\xbf\xbe\xe2\x80\xae\x7f\xc2\x85\xe2\x81\xa6\x1b"), &out));
     bytes_append(&out, "", 1);
+    ck_assert_ptr_nonnull(
+        strstr((const char *)out.data, "\xef\xbf\xbd\\u202e\\x7f\\x85\\u2066\\x1b</text>"));
     ck_assert_ptr_nonnull(strstr((const char *)out.data, "&lt;b&gt;"));
     ck_assert_ptr_null(strstr((const char *)out.data, "<script>"));
     ck_assert_ptr_nonnull(strstr((const char *)out.data, "&lt;script&gt;\xef\xbf\xbd"));
