@@ -1,17 +1,17 @@
 #include "lib/net/http/http_connections.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/net/http/http_socket.h"
 #include "lib/net/listeners.h"
 #include "lib/net/loopback.h"
 #include "lib/net/room.h"
@@ -27,6 +27,7 @@
 #define LOOK        (300 * NS_PER_MS) /* between checks of connections that are not idle */
 #define QUIET       (150 * NS_PER_MS) /* after this, nothing is in transit through the library */
 #define LEAST_PAUSE NS_PER_MS
+#define TELL_PAUSE  (60 * NS_PER_S)
 
 struct http_connection {
     struct http_connection *next, *prev;
@@ -58,6 +59,8 @@ struct http_connections {
     struct http_connection open; /* ring, in order of age */
     unsigned count, shut;
     unsigned coming;              /* accepted but not added yet */
+    uint64_t full;                /* connections closed for room that no line has told yet; ... */
+    uint64_t tell_ns;             /* ... mono: no line about them before */
     unsigned pauses;              /* in a row; looks for such connections count too */
     struct http_connection *gone; /* freed by the thread once no event can refer to them */
     bool refuse, closed, stop;
@@ -114,27 +117,16 @@ bool http_connection_receive(struct http_connection *connection, uint64_t bytes)
     return mark_phase(atomic_load_explicit(&connection->mark, memory_order_relaxed)) != HTTP_SHUT;
 }
 
-/* Best effort: the client may have left, and the library may be about to answer by itself. */
-static void send_timeout(const struct http_connections *all,
-                         const struct http_connection *connection, enum http_phase phase)
-{
-    static const char words[] = "HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain\r\n"
-                                "Content-Length: 37\r\nConnection: close\r\n\r\n"
-                                "the request did not arrive in time.\r\n";
-    if (all->options.cleartext && (phase == HTTP_HEADER || phase == HTTP_BODY))
-        send(connection->fd, words, sizeof words - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 /* Under the mutex. False: the connection has made progress meanwhile. */
 static bool shut_down(struct http_connections *all, struct http_connection *connection,
                       uint64_t seen, enum http_shut why)
 {
-    enum http_phase phase = mark_phase(seen);
     atomic_store(&connection->why, why);
     if (!atomic_compare_exchange_strong(&connection->mark, &seen, mark_of(0, HTTP_SHUT)))
         return false;
-    if (why == HTTP_SHUT_LATE)
-        send_timeout(all, connection, phase);
+    /* Best effort: the client may have left, and the library may be about to answer by itself. */
+    if (all->options.cleartext)
+        http_socket_say(connection->fd, mark_phase(seen), why);
     shutdown(connection->fd, SHUT_RDWR);
     all->shut++;
     return true;
@@ -148,24 +140,43 @@ static uint64_t activity(const struct http_connection *connection, uint64_t mark
     return same ? connection->changed_ns : since;
 }
 
-/* Under the mutex. The connection without activity for longest; NULL: all are busy. */
+/* Under the mutex. The connection without activity for longest; NULL: all are busy. One that has
+ * sent what nobody has read yet, or has just come, is taken only if all are such. */
 static struct http_connection *oldest(struct http_connections *all, uint64_t *seen)
 {
     struct http_connection *found = NULL;
-    uint64_t since = TIME_NEVER;
+    uint64_t since = TIME_NEVER, quiet = now_ns() - QUIET;
+    bool waits = true;
     for (struct http_connection *it = all->open.next; it != &all->open; it = it->next) {
         uint64_t mark = atomic_load_explicit(&it->mark, memory_order_relaxed);
         enum http_phase phase = mark_phase(mark);
-        if (phase == HTTP_BUSY || phase == HTTP_SHUT)
-            continue;
         uint64_t active = activity(it, mark);
-        if (!found || active < since) {
-            found = it;
-            since = active;
-            *seen = mark;
-        }
+        if (phase == HTTP_BUSY || phase == HTTP_SHUT || (!waits && active >= since))
+            continue;
+        bool awaited = active > quiet || http_socket_unread(it->fd);
+        if (found && awaited && (!waits || active >= since))
+            continue;
+        found = it;
+        since = active;
+        waits = awaited;
+        *seen = mark;
     }
     return found;
+}
+
+/* Under the mutex. */
+static void tell_full(struct http_connections *all)
+{
+    uint64_t now = now_ns();
+    all->full++;
+    if (now < all->tell_ns)
+        return;
+    log_of(&all->options.source, LOG_WARN,
+           "%" PRIu64 " connection%s closed to make room for new ones: more than %u at once, or "
+           "than the memory budget has room for",
+           all->full, all->full == 1 ? "" : "s", all->options.max);
+    all->full = 0;
+    all->tell_ns = now + TELL_PAUSE;
 }
 
 /* Under the mutex. */
@@ -175,6 +186,8 @@ static void http_connections_make_room(struct http_connections *all)
     struct http_connection *victim;
     while ((victim = oldest(all, &seen)) && !shut_down(all, victim, seen, HTTP_SHUT_FOR_ROOM)) {
     }
+    if (victim)
+        tell_full(all);
 }
 
 struct http_connection *http_connections_add(struct http_connections *all, int fd)
@@ -281,12 +294,6 @@ static uint64_t deadline(struct http_connections *all, struct http_connection *c
     return TIME_NEVER;
 }
 
-static bool has_unread(int fd)
-{
-    int unread = 0;
-    return ioctl(fd, FIONREAD, &unread) == 0 && unread > 0;
-}
-
 static bool awaits_bytes(enum http_phase phase)
 {
     return phase == HTTP_FRESH || phase == HTTP_IDLE || phase == HTTP_HEADER || phase == HTTP_BODY;
@@ -304,7 +311,7 @@ static void http_connections_look(struct http_connection *connection, uint64_t m
     }
     uint64_t looked = connection->looked_ns, changed = connection->changed_ns;
     if (changed < now && !connection->watched && awaits_bytes(mark_phase(mark)) &&
-        has_unread(connection->fd)) {
+        http_socket_unread(connection->fd)) {
         connection->unread_ns += now - (looked > changed ? looked : changed);
         connection->changed_ns = now;
     }
@@ -313,18 +320,11 @@ static void http_connections_look(struct http_connection *connection, uint64_t m
     connection->looked_ns = now;
 }
 
-/* Whether the peer has closed or reset the connection and everything it sent was read. */
-static bool is_left(int fd)
-{
-    struct pollfd end = {.fd = fd, .events = POLLRDHUP};
-    return poll(&end, 1, 0) == 1 && !has_unread(fd);
-}
-
 /* Under the mutex. Whether the client has left before the end of its request. */
 static bool is_dead(const struct http_connection *connection, uint64_t mark, uint64_t now)
 {
     return awaits_bytes(mark_phase(mark)) && !connection->watched &&
-           now >= connection->changed_ns + QUIET && is_left(connection->fd);
+           now >= connection->changed_ns + QUIET && http_socket_left(connection->fd);
 }
 
 /* Under the mutex. Shuts down an overdue connection; returns when to check again. */

@@ -9,6 +9,7 @@
 #define LIB_NET_HTTP_HTTP_CONNECTIONS_H
 
 #include "lib/base/budget.h"
+#include "lib/base/log.h"
 
 #include <sys/socket.h>
 
@@ -47,6 +48,7 @@ struct http_connections_options {
      * soon after. False: it was closed. Called on the accepting thread. */
     bool (*admit)(void *ctx, int fd, const struct sockaddr *address, socklen_t size);
     void *ctx;
+    struct log_source source; /* of lines about too many connections */
 };
 
 /* Takes ownership of the listener, but does not accept yet. NULL: no memory; the listener is
@@ -66,8 +68,8 @@ void http_connections_stop(struct http_connections *connections);
 void http_connections_free(struct http_connections *connections);
 
 /* Registers a connection; its socket must stay open until it is removed. Beyond the maximum or the
- * budget, the connection idle for longest is shut down, or this one if all others are busy. NULL:
- * no memory. */
+ * budget, the connection idle for longest is shut down, before those that have sent a part of a
+ * request, which get a 503; or this one if all others are busy. NULL: no memory. */
 struct http_connection *http_connections_add(struct http_connections *connections, int fd);
 void http_connections_remove(struct http_connections *connections,
                              struct http_connection *connection);

@@ -203,6 +203,7 @@ static bool start(struct http_server *server, int listener)
         .body_rate = server->options.body_rate,
         .admit = on_accepted,
         .ctx = server,
+        .source = server->options.source,
     };
     server->connections = http_connections_new(&table);
     if (!server->connections)

@@ -8,6 +8,7 @@
 
 #include "lib/base/authenticator.h"
 #include "lib/base/bytes.h"
+#include "lib/base/log.h"
 #include "lib/base/verdict.h"
 #include "lib/net/endpoint.h"
 #include "lib/net/http/http_cors.h"
@@ -63,6 +64,7 @@ struct http_server_options {
                            a browser sends simple ones without asking, and only hides the answer */
     const struct key_map *response_headers; /* of every response; NULL: none */
     bool closes;                            /* close each connection after its first response */
+    struct log_source source;               /* of lines about too many connections */
     void *ctx;
 };
 

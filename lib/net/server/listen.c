@@ -113,6 +113,7 @@ struct http_server *listen_http(const struct listen_on *on, struct http_server_o
 {
     char reason[REASON_SIZE], bound[ADDRESS_SIZE];
     options->yields = on->yields;
+    options->source = (struct log_source){.id = on->id, .kind = on->kind};
     if (!prepare(on, &options->endpoint, &options->tls, error, error_size))
         return NULL;
     struct http_server *server =

@@ -1,6 +1,7 @@
 /* When connections are closed: timeouts, and room for new clients when the table is full. */
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -400,6 +401,8 @@ static struct http_connections *started_table(int hand[2])
     ck_assert_int_eq(pipe(hand), 0);
     ck_assert(endpoint_parse("127.0.0.1:0", false, &endpoint, error, sizeof error));
     struct http_connections_options options = {.max = 10,
+                                               .cleartext = true,
+                                               .source = {.id = "pages"},
                                                .header_timeout_ns = 50 * NS_PER_MS,
                                                .body_timeout_ns = 50 * NS_PER_MS,
                                                .body_rate = 1024,
@@ -463,6 +466,39 @@ START_TEST(a_body_that_waits_for_a_busy_thread_is_not_late)
 }
 END_TEST
 
+/* As when the threads that read are busy. */
+START_TEST(when_all_have_asked_the_first_is_told_to_retry_and_the_log_says_so)
+{
+    enum { MAX = 10 };
+    int hand[2], clients[MAX + 1], fds[MAX + 1];
+    struct http_connection *added[MAX + 1];
+    char logged[1024] = "";
+    FILE *log = tmpfile();
+    ck_assert_int_ge(dup2(fileno(log), STDERR_FILENO), 0);
+    struct http_connections *all = started_table(hand);
+    for (int i = 0; i <= MAX; i++) {
+        clients[i] = connected();
+        fds[i] = handed_over(hand[0]);
+        raw_send(clients[i], REQUEST);
+        added[i] = http_connections_add(all, fds[i]);
+    }
+    raw_read(clients[0], &answer);
+    ck_assert_int_eq(answer.status, 503);
+    ck_assert_ptr_nonnull(strstr(answer.head, "Retry-After: 1"));
+    ck_assert_int_eq(http_connection_shut(added[0]), HTTP_SHUT_FOR_ROOM);
+    for (int i = 0; i <= MAX; i++) {
+        ck_assert_int_eq(http_connection_shut(added[i]) == HTTP_SHUT_FOR_ROOM, i == 0);
+        end(all, added[i], fds[i]);
+        close(clients[i]);
+    }
+    stop_table(all);
+    ck_assert_int_ge(pread(fileno(log), logged, sizeof logged - 1, 0), 0);
+    ck_assert_msg(strstr(logged, "pages: 1 connection closed to make room for new ones: more than "
+                                 "10 at once"),
+                  "%s", logged);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("net/http_connections");
@@ -486,6 +522,7 @@ int main(void)
     tcase_add_test(tests, running_out_of_descriptors_is_survived);
     tcase_add_test(tests, a_body_that_waits_for_a_busy_thread_is_not_late);
     tcase_add_test(tests, a_silent_client_is_closed_although_it_was_added_late);
+    tcase_add_test(tests, when_all_have_asked_the_first_is_told_to_retry_and_the_log_says_so);
     suite_add_tcase(suite, tests);
     return suite_finish(suite);
 }
