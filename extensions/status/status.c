@@ -13,9 +13,7 @@
 #define MIB          ((size_t)1 << 20)
 #define DENIED_QUIET (60 * NS_PER_S)
 
-/* GRAPHS: flame graphs at once, of which one waits for the other; a thread is left to refuse more,
- * and for other requests. */
-enum { MAX_BODY = 4096, MAX_CONNECTIONS = 64, THREADS = 3, GRAPHS = THREADS - 1, DENIED_OFTEN = 3 };
+enum { MAX_BODY = 4096, MAX_CONNECTIONS = 256, THREADS = 3, DENIED_OFTEN = 3 };
 
 static const struct key keys[] = {
     KEY_STRING(struct status, endpoint, "endpoint", "localhost:13134", KEY_REQUIRED,
@@ -100,13 +98,17 @@ static const struct {
     {"/docs/", NULL, docs_answer},
 };
 
-static void answer_route(struct status *self, struct http_request *request, size_t route,
-                         const char *rest)
+/* Those that read what is kept take turns: a mutex alone would be had again and again by the thread
+ * of the flame graphs. */
+static void answer_in_turn(struct status *self, struct http_request *request, size_t route,
+                           const char *rest)
 {
     gather_take(self);
     gather_settle(self, true);
     self->looked_at = clock_mono(self->env->clock);
+    pthread_mutex_lock(&self->turn);
     pthread_mutex_lock(&self->looking);
+    pthread_mutex_unlock(&self->turn);
     if (self->retired)
         answer_error(request, 503, "the configuration was reloaded: ask again");
     else if (routes[route].answer)
@@ -114,6 +116,26 @@ static void answer_route(struct status *self, struct http_request *request, size
     else
         routes[route].answer_one(self, request, rest);
     pthread_mutex_unlock(&self->looking);
+}
+
+static void draw_graph(void *ctx, struct http_request *request)
+{
+    size_t route = 0;
+    while (routes[route].answer != flame_answer)
+        route++;
+    answer_in_turn(ctx, request, route, "");
+}
+
+static void answer_route(struct status *self, struct http_request *request, size_t route,
+                         const char *rest)
+{
+    bool graph = routes[route].answer == flame_answer;
+    if (graph && !graphs_put(&self->graphs, request))
+        answer_error(request, 503, "other flame graphs are being drawn: try again in a second");
+    else if (routes[route].answer == pipelines_answer && !self->retired)
+        pipelines_answer(self, request); /* reads nothing that is kept */
+    else if (!graph)
+        answer_in_turn(self, request, route, rest);
 }
 
 static bool find_route(struct status *self, struct http_request *request, const char *path)
@@ -124,13 +146,7 @@ static bool find_route(struct status *self, struct http_request *request, const 
         bool front = strncmp(routes[i].path, path, size) == 0;
         if (!(routes[i].answer ? whole : front))
             continue;
-        bool graph = routes[i].answer == flame_answer;
-        if (graph && atomic_fetch_add(&self->graphs, 1) >= GRAPHS)
-            answer_error(request, 503, "other flame graphs are being drawn: try again in a second");
-        else
-            answer_route(self, request, i, path + size);
-        if (graph)
-            atomic_fetch_sub(&self->graphs, 1);
+        answer_route(self, request, i, path + size);
         return true;
     }
     return false;
@@ -209,6 +225,7 @@ static bool status_open(void *instance, const struct env *env, char *error, size
     self->opened = clock_wall(env->clock);
     self->reloaded = watch_has_held(env->watch) ? self->opened : 0;
     pthread_mutex_init(&self->taking, NULL);
+    pthread_mutex_init(&self->turn, NULL);
     pthread_mutex_init(&self->looking, NULL);
     thread_cond_init(&self->wake);
     answer_spare_init(&self->small_answers, env->budget);
@@ -218,7 +235,7 @@ static bool status_open(void *instance, const struct env *env, char *error, size
     self->attached = true;
     bool ready = known_init(&self->known, env->budget);
     self->known.reloaded = self->reloaded;
-    if (!ready || !gather_open(self)) {
+    if (!ready || !gather_open(self) || !graphs_open(&self->graphs, draw_graph, self)) {
         snprintf(error, error_size, "out of memory");
         return false;
     }
@@ -256,6 +273,7 @@ static void status_close(void *instance)
     self->server = NULL;
     if (!self->attached)
         return;
+    graphs_close(&self->graphs);
     answer_spare_release(&self->small_answers);
     gather_close(self);
     looked_forget(self, true);
@@ -263,6 +281,7 @@ static void status_close(void *instance)
     known_release(&self->known);
     pthread_cond_destroy(&self->wake);
     pthread_mutex_destroy(&self->looking);
+    pthread_mutex_destroy(&self->turn);
     pthread_mutex_destroy(&self->taking);
     watch_release(&self->idle);
     self->attached = false;

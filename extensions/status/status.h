@@ -7,6 +7,7 @@
 
 #include "extensions/status/answer.h"
 #include "extensions/status/flame_write.h"
+#include "extensions/status/graphs.h"
 #include "extensions/status/keep.h"
 #include "extensions/status/known.h"
 #include "extensions/status/left_out.h"
@@ -47,7 +48,7 @@ struct status {
     struct watch idle;
     struct watcher watcher;
     bool attached, threaded;
-    _Atomic unsigned graphs;      /* requests for flame graphs that are under way */
+    struct graphs graphs;         /* requests for flame graphs */
     _Atomic uint64_t denied;      /* requests without good credentials that were not logged yet */
     _Atomic uint64_t denied_next; /* mono: no line about them before */
     char host[256];               /* of the endpoint */
@@ -87,9 +88,10 @@ struct status {
     struct keep keep;
     struct answer_spare small_answers;
 
+    pthread_mutex_t turn;       /* held while waiting for the next */
     pthread_mutex_t looking;    /* one answer that reads what is kept at a time; guards the rest */
     struct looked *looked;      /* NULL: nobody looks */
-    bool retired;               /* by a reload: what was kept and known is gone */
+    _Atomic bool retired;       /* by a reload: what was kept and known is gone */
     _Atomic uint64_t looked_at; /* mono */
     /* for metrics pages */
     _Atomic uint64_t kept_bytes, kept_evicted, kept_skipped, kept_skipped_spans;
