@@ -85,6 +85,7 @@ struct component {
 
     /* Bytes for the memory budget, of all there are; 0: any. Before anything opens. NULL: none. */
     size_t (*memory_limit)(const void *self, size_t total);
+    size_t charges; /* bytes of that budget that an open instance takes before any data */
 
     /* Returns why using it only in pipelines of these signals (SIGNAL_BITs) is a mistake, a static
      * sentence; NULL: it is not. *severe: `validate` must fail. NULL: it fits anywhere. */
@@ -107,8 +108,7 @@ struct component {
     void (*places)(const void *self, place_visit_fn *visit, void *ctx);
     /* For `validate`: reports what would make open fail, and opens nothing. NULL: nothing more. */
     void (*rehearse)(const void *self, struct key_report *report);
-    /* open only reads files, so `validate` calls open and close instead of rehearse. */
-    bool opens_quietly;
+    bool opens_quietly; /* open only reads files: `validate` calls open and close, not rehearse */
 
     /* Appends human-readable lines: what it did and why. Any thread. NULL: none. */
     void (*explain)(void *self, struct bytes *out);

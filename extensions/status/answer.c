@@ -275,8 +275,6 @@ void answer_error(struct http_request *request, unsigned status, const char *sen
 
 /* ---- spare memory ---- */
 
-enum { SPARE = 512 * 1024 };
-
 /* A response in the spare memory, which it gives back. */
 struct spare_sending {
     struct answer_spare *spare;
@@ -305,13 +303,13 @@ static void spare_end(void *ctx)
 void answer_spare_init(struct answer_spare *spare, struct budget *budget)
 {
     spare->budget = budget;
-    spare->charged = budget_take(budget, SPARE);
+    spare->charged = budget_take(budget, ANSWER_SPARE);
 }
 
 void answer_spare_release(struct answer_spare *spare)
 {
     if (atomic_exchange(&spare->charged, false))
-        budget_give(spare->budget, SPARE);
+        budget_give(spare->budget, ANSWER_SPARE);
 }
 
 /* NULL: there is none to use. */
@@ -340,7 +338,7 @@ void answer_surely(struct http_request *request, struct answer_spare *spare, siz
         return;
     }
     bytes_release(&out);
-    bytes_init(&sending->out, SPARE, NULL);
+    bytes_init(&sending->out, ANSWER_SPARE, NULL);
     json = json_begin(&sending->out);
     write(ctx, &json);
     if (json.failed) {

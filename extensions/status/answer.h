@@ -80,6 +80,7 @@ void answer_error(struct http_request *request, unsigned status, const char *sen
 void answer_json(struct http_request *request, const struct json *json);
 
 /* Memory for a response while the budget has none to give: charged from init to release. */
+enum { ANSWER_SPARE = 512 * 1024 };
 struct answer_spare {
     struct budget *budget;
     _Atomic bool used, charged;

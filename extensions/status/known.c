@@ -10,13 +10,6 @@
 
 enum { NAMES = 4096 };
 
-/* One allocation of more than HEAP_MAPPED bytes. */
-struct known_tables {
-    struct known_span spans[KNOWN_SPANS];
-    _Atomic uint32_t buckets[KNOWN_BUCKETS];
-    struct known_route routes[KNOWN_ROUTES];
-};
-
 bool known_init(struct known *known, struct budget *budget)
 {
     *known = (struct known){.budget = budget, .tokens = TOKENS_MAX, .share = UINT32_MAX};

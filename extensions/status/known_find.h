@@ -66,6 +66,13 @@ void known_refill(struct known *known, uint64_t now);
 
 enum { KNOWN_BUCKETS = 1 << 16 };
 
+/* One allocation of more than HEAP_MAPPED bytes. */
+struct known_tables {
+    struct known_span spans[KNOWN_SPANS];
+    _Atomic uint32_t buckets[KNOWN_BUCKETS];
+    struct known_route routes[KNOWN_ROUTES];
+};
+
 static inline uint64_t known_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);

@@ -2,6 +2,7 @@
  * process. */
 #include "extensions/status/status.h"
 
+#include "extensions/status/known_find.h"
 #include "extensions/status/page.h"
 #include "lib/base/heap.h"
 #include "lib/base/thread.h"
@@ -297,6 +298,7 @@ const struct component extension_status = {
     .check = status_check,
     .places = status_places,
     .rehearse = status_rehearse,
+    .charges = sizeof(struct known_tables) + ANSWER_SPARE,
     .open = status_open,
     .metrics = status_metrics,
     .measure = status_measure,

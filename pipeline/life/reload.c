@@ -458,6 +458,7 @@ static bool reload_prepare(struct reload *reload)
     const struct graph *old = &reload->runtime->graph;
     if (!plan_read(reload->root, reload->next, &reload->service, reload->problems))
         return false;
+    runtime_warn_budget(reload->next, reload->problems);
     pair(reload);
     bool refused = refuse_fixed(reload, old, reload->next);
     return !(refuse_fixed(reload, reload->next, old) || refused) && wire(reload);

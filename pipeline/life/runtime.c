@@ -12,8 +12,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Share of the memory budget kept for merging, editing and sending accepted data. */
-enum { RESERVE_SHARE = 16 };
+/* RESERVE_SHARE: of the memory budget, kept for merging, editing and sending accepted data.
+ * LEAST_ROOM: bytes that new data must have for the smallest requests, with their connections. */
+enum { RESERVE_SHARE = 16, LEAST_ROOM = 256 << 10 };
 
 /* Returns the smallest limit that the instances in use ask for, else the default. */
 static size_t budget_limit(const struct graph *graph)
@@ -38,6 +39,34 @@ void runtime_set_budget(struct runtime *runtime)
     runtime->budget.reserve = limit / RESERVE_SHARE;
 }
 
+/* Whether new data would have room in a budget of so many bytes. */
+static bool leaves_room(size_t limit, size_t charges)
+{
+    return limit - limit / RESERVE_SHARE - limit / 32 >= charges + LEAST_ROOM;
+}
+
+void runtime_warn_budget(const struct graph *graph, struct problems *problems)
+{
+    size_t limit = budget_limit(graph), charges = 0, least = limit >> 20;
+    const struct instance *by = NULL;
+    for (size_t i = 0; i < graph->instances.count; i++) {
+        const struct instance *instance = graph->instances.items[i];
+        if (!instance->used)
+            continue;
+        charges += instance->component->charges;
+        if (instance->component->memory_limit)
+            by = instance;
+    }
+    if (charges == 0 || leaves_room(limit, charges))
+        return;
+    while (!leaves_room(least << 20, charges))
+        least++;
+    problems_warn(problems, true, by ? by->section : NULL, by ? by->path : NULL,
+                  "every request would be refused: of the memory budget of %.1f MiB, %.1f MiB are "
+                  "used before any data; a limit_mib of %zu is the least that works",
+                  (double)limit / (1 << 20), (double)charges / (1 << 20), least);
+}
+
 struct runtime *runtime_plan(const struct settings *settings, const struct clock *clock,
                              struct problems *problems)
 {
@@ -58,6 +87,7 @@ struct runtime *runtime_plan(const struct settings *settings, const struct clock
     }
     budget_init(&runtime->budget, 0);
     runtime_set_budget(runtime);
+    runtime_warn_budget(&runtime->graph, problems);
     return runtime;
 }
 

@@ -59,6 +59,8 @@ void runtime_measure(void *ctx, struct metrics *metrics);
 
 /* Sets the limit and the reserve of the memory budget to what the graph asks for. */
 void runtime_set_budget(struct runtime *runtime);
+/* Warns, severely, if the budget leaves no room for data beside what is charged before any. */
+void runtime_warn_budget(const struct graph *graph, struct problems *problems);
 
 /* Closes the open processors of a graph, except those in `but` (NULL: none), front to back. */
 void runtime_close_processors(const struct graph *graph, const struct graph *but);

@@ -261,6 +261,35 @@ START_TEST(what_does_nothing_is_warned_of)
 }
 END_TEST
 
+START_TEST(a_budget_without_room_for_data_is_refused_with_the_least)
+{
+    static const struct {
+        const char *limit;
+        int code;
+    } cases[] = {{"1", EXIT_CONFIG}, {"6", EXIT_CONFIG}, {"7", EXIT_OK}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[64], text[600];
+        snprintf(text, sizeof text,
+                 "receivers: {otlp: {protocols: {http: {endpoint: 'localhost:0'}}}}\n"
+                 "processors: {memory_limiter: {limit_mib: %s}}\n"
+                 "exporters: {debug: }\n"
+                 "extensions: {status: {endpoint: 'localhost:0'}}\n"
+                 "service:\n"
+                 "  extensions: [status]\n"
+                 "  pipelines: {traces: {receivers: [otlp], processors: [memory_limiter], "
+                 "exporters: [debug]}}\n",
+                 cases[i].limit);
+        ran_file(text, path);
+        struct ran *got = ran(WORDS("validate", "--config", path));
+        ck_assert_msg(got->code == cases[i].code, "%s: %s", cases[i].limit, got->err);
+        ck_assert_int_eq(strstr(got->err, "a limit_mib of 7 is the least that works") != NULL,
+                         got->code != EXIT_OK);
+        free(got);
+        unlink(path);
+    }
+}
+END_TEST
+
 START_TEST(variables_of_go_are_warned_of_where_they_are_asked_for)
 {
     char path[64], yaml[512];
@@ -454,6 +483,7 @@ int main(int argc, char **argv)
                         two_listeners_on_one_address_are_told,
                         an_exporter_to_an_own_receiver_is_warned_of,
                         what_does_nothing_is_warned_of,
+                        a_budget_without_room_for_data_is_refused_with_the_least,
                         variables_of_go_are_warned_of_where_they_are_asked_for,
                         endpoints_that_are_hardly_meant_are_warned_of,
                         keys_that_are_another_way_here_get_it,
