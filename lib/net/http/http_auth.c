@@ -10,8 +10,9 @@ void http_auth_look(struct http_request *request)
     const struct authenticator *auth = request->server->options.auth;
     request->looped = request->server->options.refuses_own &&
                       loop_is_ours(http_request_header(request, LOOP_HEADER));
-    request->foreign = request->server->options.refuses_pages &&
-                       http_cors_refuses(request->server->options.cors, request);
+    const struct http_server_options *options = &request->server->options;
+    request->foreign =
+        options->refuses_pages && http_cors_refuses(options->cors, options->endpoint.host, request);
     request->auth = AUTH_GRANTED;
     if (auth && !(request->server->options.cors && http_cors_is_preflight(request)))
         request->auth = auth->look(auth->self, http_request_header(request, auth->header));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "lib/net/http/http_host.h"
 #include "lib/net/http/http_server.h"
 
 const struct key cors_keys[] = {
@@ -150,7 +151,8 @@ static bool is_own_origin(const char *origin, const char *authority)
     return mark && authority && strcasecmp(mark + 3, authority) == 0;
 }
 
-bool http_cors_refuses(const struct cors_settings *cors, const struct http_request *request)
+bool http_cors_refuses(const struct cors_settings *cors, const char *configured,
+                       const struct http_request *request)
 {
     const char *origin = http_request_header(request, "Origin");
     const char *site = http_request_header(request, "Sec-Fetch-Site");
@@ -160,8 +162,11 @@ bool http_cors_refuses(const struct cors_settings *cors, const struct http_reque
         return false;
     if (repeats || (cors && allows_origin(cors, origin ? origin : "")))
         return repeats;
-    /* Also right behind a proxy that asks with another Host. */
+    /* Also right behind a proxy that asks with another Host. Browsers send it only to addresses
+     * that they trust, of https or localhost, so no page has it whose name was bound to this
+     * address. */
     if (site)
         return strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
-    return !is_own_origin(origin, http_request_authority(request));
+    const char *authority = http_request_authority(request);
+    return !is_own_origin(origin, authority) || !http_host_is_own(authority, configured);
 }

@@ -26,8 +26,11 @@ bool http_cors_is_preflight(const struct http_request *request);
 bool http_cors_handle(const struct cors_settings *cors, struct http_request *request);
 
 /* Whether a web page sent a request that cors (NULL: none) does not allow: its Origin is neither
- * allowed nor that of the server, or the browser says that the page is of another site. A preflight
- * is not refused. Clients that are not browsers send neither header. */
-bool http_cors_refuses(const struct cors_settings *cors, const struct http_request *request);
+ * allowed nor that of the server, or the browser says that the page is of another site. Without
+ * that word, the server's is only an IP address, localhost or the configured host: any other name
+ * may have been bound to its address for the page. A preflight is not refused. Clients that are not
+ * browsers send neither header. */
+bool http_cors_refuses(const struct cors_settings *cors, const char *configured,
+                       const struct http_request *request);
 
 #endif
