@@ -10,6 +10,7 @@
 #include "pipeline/component.h"
 #include "pipeline/delivery/delivery.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,6 +25,7 @@ struct otlp_http_exporter {
     char *urls[SIGNAL_COUNT];
     struct http_client *http;
     const struct env *env;
+    _Atomic bool told_unreadable;
 };
 
 static const char *const encodings[] = {"proto", "json", NULL};
@@ -227,18 +229,33 @@ static bool otlp_http_is_json(const struct http_reply *reply)
     return media_type_is(reply->content_type, "application/json");
 }
 
-static struct outcome read_success(const struct http_reply *reply)
+/* Told once, as a backend does so every time. */
+static void tell_unreadable(struct otlp_http_exporter *self, const struct http_reply *reply)
+{
+    if (reply->body.size == 0 || atomic_exchange(&self->told_unreadable, true))
+        return;
+    env_warn(self->env,
+             "a response of status %ld, Content-Type %s, is no OTLP response; it counts as "
+             "delivered, but check that the endpoint is an OTLP receiver",
+             reply->status, *reply->content_type ? reply->content_type : "missing");
+}
+
+static struct outcome read_success(struct otlp_http_exporter *self, const struct http_reply *reply)
 {
     struct outcome outcome = OUTCOME_OK;
     struct view body = bytes_view(&reply->body);
     uint64_t rejected;
     char *text = outcome.text;
     size_t size = sizeof outcome.text;
-    if (otlp_http_is_json(reply) ? export_response_decode_json(body, &rejected, text, size)
-                                 : export_response_decode(body, &rejected, text, size))
+    bool readable = otlp_http_is_json(reply)
+                        ? export_response_decode_json(body, &rejected, text, size)
+                        : export_response_decode(body, &rejected, text, size);
+    if (readable)
         outcome.rejected = rejected > UINT32_MAX ? UINT32_MAX : (uint32_t)rejected;
     else
-        text[0] = '\0'; /* accepted; an unreadable success body does not matter */
+        text[0] = '\0'; /* accepted, whatever the body says */
+    if (!readable)
+        tell_unreadable(self, reply);
     return outcome;
 }
 
@@ -257,7 +274,8 @@ static void read_status(const struct http_reply *reply, char *text, size_t size,
         text_shown(body, text, size);
 }
 
-static struct outcome otlp_http_read_reply(const struct http_reply *reply)
+static struct outcome otlp_http_read_reply(struct otlp_http_exporter *self,
+                                           const struct http_reply *reply)
 {
     char text[128];
     uint64_t wait;
@@ -267,7 +285,7 @@ static struct outcome otlp_http_read_reply(const struct http_reply *reply)
     if (http_reply_is_page(reply, &outcome))
         return outcome;
     if (outcome.verdict == VERDICT_OK)
-        return read_success(reply);
+        return read_success(self, reply);
     read_status(reply, text, sizeof text, &wait);
     http_reply_tell(reply, text, outcome.text, sizeof outcome.text);
     if (outcome.verdict == VERDICT_RETRY)
@@ -299,7 +317,7 @@ static struct outcome otlp_http_send(void *instance, struct batch *batch)
                           signal_name(batch->signal));
     if (!post(self, batch, &reply))
         return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    struct outcome outcome = otlp_http_read_reply(&reply);
+    struct outcome outcome = otlp_http_read_reply(self, &reply);
     http_reply_release(&reply);
     return outcome;
 }

@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 extern const struct component exporter_otlp_http;
 const struct component *const component_table[] = {&scripted_source, &scripted_pprof,
@@ -175,6 +176,26 @@ START_TEST(complete_success_may_say_it_in_many_ways)
         ck_assert_uint_eq(outcome.rejected, 0);
         ck_assert_str_eq(outcome.text, "");
     }
+    end();
+}
+END_TEST
+
+START_TEST(a_success_that_cannot_be_read_counts_and_is_told_once)
+{
+    char logged[2048] = "";
+    FILE *log = tmpfile();
+    begin(EXPORTER());
+    ck_assert_int_ge(dup2(fileno(log), STDERR_FILENO), 0);
+    for (size_t i = 0; i < 3; i++) {
+        backend.answers[i] = (struct backend_answer){200, "application/x-protobuf",
+                                                     i ? VIEW("\xff\xff\xff") : VIEW(""), 0};
+        ck_assert_int_eq(send_spans().verdict, VERDICT_OK);
+    }
+    ck_assert_int_ge(pread(fileno(log), logged, sizeof logged - 1, 0), 0);
+    const char *line = strstr(logged, "a response of status 200, Content-Type "
+                                      "application/x-protobuf, is no OTLP response");
+    ck_assert_msg(line, "%s", logged);
+    ck_assert_ptr_null(strstr(strchr(line, '\n'), "is no OTLP response"));
     end();
 }
 END_TEST
@@ -410,7 +431,8 @@ SUITE_MAIN("otlp_http_exporter", protobuf_goes_as_it_is_in_every_compression, gz
            a_signals_own_endpoint_is_used_as_it_is_and_wins,
            a_signal_without_an_endpoint_is_refused_with_a_sentence,
            partial_success_is_counted_in_either_encoding, complete_success_may_say_it_in_many_ways,
-           an_html_page_is_no_success, statuses_are_retried_as_the_protocol_says,
+           a_success_that_cannot_be_read_counts_and_is_told_once, an_html_page_is_no_success,
+           statuses_are_retried_as_the_protocol_says,
            what_the_error_says_is_shown_whatever_it_is_written_in,
            the_senders_headers_go_on_unless_the_exporter_has_its_own,
            a_backend_that_has_moved_gets_the_spans, what_another_process_delivers_is_withheld,
