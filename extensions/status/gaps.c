@@ -52,18 +52,20 @@ static enum gap_is gap_find_in(const struct known *known, const struct gap_chain
     uint32_t serial = chains->newest[service];
     for (; serial; serial = chains->before[serial % KNOWN_WINDOWS]) {
         const struct known_window *window = &known->windows[serial % KNOWN_WINDOWS];
-        bool timed = window->start && window->end > window->start;
+        uint64_t ahead = known_ahead(window->end, window->arrived);
+        uint64_t start = window->start - ahead, end = window->end - ahead;
+        bool timed = window->start && end > start;
         bool past = window->arrived + CLOCK_STEP < time; /* as all before it */
         if (!timed && !past)
             return GAP_UNKNOWN;
-        if (timed && window->start <= time && window->end >= time)
+        if (timed && start <= time && end >= time)
             return GAP_COVERED;
-        if (timed && window->end - window->start < shortest)
-            shortest = window->end - window->start;
-        if (timed && window->start > time && (!gap->to || window->start < gap->to))
-            gap->to = window->start;
-        if (timed && window->end < time && window->end > gap->from) {
-            gap->from = window->end;
+        if (timed && end - start < shortest)
+            shortest = end - start;
+        if (timed && start > time && (!gap->to || start < gap->to))
+            gap->to = start;
+        if (timed && end < time && end > gap->from) {
+            gap->from = end;
             gap->before = serial;
         }
         if (past)

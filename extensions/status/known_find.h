@@ -26,6 +26,13 @@ static inline const struct known_window *known_window(const struct known *known,
     return serial && window->serial == serial ? window : NULL;
 }
 
+/* How far the clock of a window is ahead at least, ns: it ends so long after its arrival. Such a
+ * window is taken to end as it arrives. */
+static inline uint64_t known_ahead(uint64_t end, uint64_t arrived)
+{
+    return end > arrived ? end - arrived : 0;
+}
+
 /* Whether samples of a span came with a window of its service. */
 enum known_held { KNOWN_NOT_HELD, KNOWN_HELD, KNOWN_HELD_UNKNOWN };
 enum known_held known_holds(const struct known *known, const struct known_span *span,

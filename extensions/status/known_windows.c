@@ -1,5 +1,7 @@
 /* Uploads of profiles as they come. */
+#include "extensions/status/known_find.h"
 #include "extensions/status/known_routes.h"
+#include "extensions/status/reason.h"
 
 /* Whether a window of a kind that does not confirm came before. */
 static bool known_repeats(struct known_service *service, uint64_t content)
@@ -27,6 +29,16 @@ static void known_note_upload(struct known_service *service, const struct watch_
     service->uploads[at].source = window->source;
 }
 
+/* It holds of the spans before, too, which were decided while no profile had come. */
+static void known_first_came(struct known *known, uint16_t service, uint64_t now)
+{
+    known_fold(known);
+    known->services[service]->confirms_from = now;
+    for (uint32_t i = 0; i < known->span_count; i++)
+        if (known_at(known, i)->service == service)
+            reason_recount(known, known_at(known, i));
+}
+
 void known_window_came(struct known *known, const struct watch_window *window)
 {
     size_t at = known_service_of(known, &window->service, window->arrived);
@@ -49,10 +61,14 @@ void known_window_came(struct known *known, const struct watch_window *window)
     }
     /* Where its spans wait for a time that is known, others came before. */
     bool missed = !service->began && known->reloaded && window->hold;
+    uint64_t ahead = known_ahead(window->end, window->arrived);
+    uint64_t start = window->start > ahead ? window->start - ahead : 0;
     uint32_t serial = ++known->window_serial;
     service->last_came = window->arrived;
-    if (!service->began || window->start < service->began)
-        service->began = window->start && !missed ? window->start : 1;
+    if (!service->began || start < service->began)
+        service->began = window->start && !missed ? start : 1;
+    if (!service->confirms_from)
+        known_first_came(known, (uint16_t)at, window->arrived);
     known->windows[serial % KNOWN_WINDOWS] = (struct known_window){
         .serial = serial,
         .nth = service->windows++,

@@ -27,6 +27,7 @@ static const struct watch_reason came_late_old[] = {
 };
 
 #define IDS_UNMATCHED "ids_unmatched" /* as correlation calls it */
+#define NOT_PROFILED  "not_profiled"  /* the same */
 #define BEFORE_FIRST  "It ended before the first profile of its service came, so it has no link. "
 #define LATER_WAIT    "Nothing needs to be done: later spans wait for their profiles."
 static const struct watch_reason before_first = {REASON_BEFORE_FIRST, BEFORE_FIRST LATER_WAIT,
@@ -36,6 +37,18 @@ static const struct watch_reason stopped = {
     "It waited as long as a profile of its time may take, and no profile of its service had come "
     "since it ended.",
     REASON_STOPPED_FIX};
+
+/* The same of one that came when profiles of its service were known no more, and where samples with
+ * its id were among these. */
+static const struct watch_reason not_profiled_lately = {
+    NOT_PROFILED,
+    "Profiles of its service had come before, and none of them was remembered any more when it was "
+    "decided.",
+    REASON_STOPPED_FIX};
+static const struct watch_reason forgotten = {
+    "forgotten",
+    "Samples with its id had come, and were not remembered any more when it was decided.",
+    "Raise `remember` of the correlation processor, unless a reload replaced that meanwhile."};
 static const struct watch_reason profiles_refused = {
     REASON_REFUSED, "Its profiles are refused: their clock is wrong.",
     "Set the clock of the profiled process's host."};
@@ -61,9 +74,6 @@ static const struct watch_reason beside[][2] = {
     {{"no_ids", BESIDE_KINDS, BESIDE_FIX}, {"no_ids", BESIDE_WALL, NULL}},
     {{"no_parent", BESIDE_KINDS, BESIDE_FIX}, {"no_parent", BESIDE_WALL, NULL}},
 };
-
-/* Kinds of samples, as bits. */
-enum { NAMED_BY_CPU = 1, NAMED_BY_WALL = 2, NAMED_BY_UNTIMED = 4 }; /* times enum known_untimed */
 
 /* Of a linked span, which has no reason: it was counted as one whose link opens nothing. */
 enum { TOLD_APART = UINT8_MAX };
@@ -175,13 +185,16 @@ static const struct watch_reason *unnamed_reason(const struct known *known,
     if (is_word(decided, "hold_ran_out") && !decided->fix && ended && service->last_came &&
         service->last_came < ended)
         return &stopped;
+    if (is_word(decided, NOT_PROFILED) && service->confirms_from)
+        return service->confirms_from > span->decided ? &before_first : &not_profiled_lately;
     if (!is_word(decided, "no_sample"))
         return decided;
     if (service->no_ids)
         return known->reasons[service->no_ids - 1];
     if (service->unmatched && span->decided > service->linked_at)
         return known->reasons[service->unmatched - 1];
-    bool before = ended >= known->reloaded && ended < service->began;
+    bool before =
+        ended >= known->reloaded && ended < service->began && ended < service->confirms_from;
     return span->service && ended && before ? &before_first : decided;
 }
 
@@ -200,8 +213,8 @@ static const struct watch_reason *reason_now(const struct known *known,
     /* A span whose clock is behind was forwarded at once, as one from before the start. */
     bool old = before_start(decided) && !known_out_of_reach(known, span, 0, reason_ended(span));
     bool late = first && first->arrived > span->decided && (missed_samples(decided) || old);
-    if (late && is_word(decided, "not_profiled"))
-        return &before_first;
+    if (is_word(decided, NOT_PROFILED))
+        return late ? &before_first : &forgotten;
     return !late ? decided : old ? &came_late_old[is_before_reload(decided)] : &came_late;
 }
 
@@ -482,32 +495,10 @@ bool reason_passed(const struct known *known, const struct known_span *span, boo
     return true;
 }
 
-/* "wall time and memory". */
-static void name_kinds(unsigned kinds, char *out, size_t size)
-{
-    static const char *const untimed[] = {
-        [UNTIMED_MEMORY] = "memory", [UNTIMED_LOCKS] = "locks", [UNTIMED_OTHER] = "other kinds"};
-    const char *names[3];
-    size_t count = 0;
-    if (kinds & NAMED_BY_CPU)
-        names[count++] = "CPU time";
-    if (kinds & NAMED_BY_WALL)
-        names[count++] = "wall time";
-    if (kinds / NAMED_BY_UNTIMED)
-        names[count++] = untimed[kinds / NAMED_BY_UNTIMED];
-    *out = '\0';
-    for (size_t i = 0, at = 0; i < count && at < size; i++)
-        at += (size_t)snprintf(out + at, size - at, "%s%s",
-                               i == 0           ? ""
-                               : i + 1 == count ? " and "
-                                                : ", ",
-                               names[i]);
-}
-
 static void tell_kinds(unsigned kinds, char *out, size_t size)
 {
     char names[64];
-    name_kinds(kinds, names, sizeof names);
+    reason_kinds(kinds, names, sizeof names);
     snprintf(out, size, BESIDE_KINDS, names);
 }
 

@@ -43,6 +43,12 @@ void reason_child(const struct known *known, struct view service, struct told_re
 void reason_names_fix(const struct known *known, const struct known_service *service,
                       const struct known_service *other, char *out, size_t size);
 
+/* Kinds of samples, as bits. */
+enum { NAMED_BY_CPU = 1, NAMED_BY_WALL = 2, NAMED_BY_UNTIMED = 4 }; /* times enum known_untimed */
+
+/* Writes "wall time and memory". */
+void reason_kinds(unsigned kinds, char *out, size_t size);
+
 /* The same of a reason that is counted for a service. */
 void reason_of_service(const struct known *known, const struct known_service *service,
                        const struct watch_reason *reason, struct told_reason *told);

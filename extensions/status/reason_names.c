@@ -1,5 +1,5 @@
 /* What to do where the profiles of a service come under another name than its spans; what is said
- * of a span that is no local root, or that no profile may cover. */
+ * of a span that is no local root, or that no profile may cover; names of kinds. */
 #include "extensions/status/gaps.h"
 #include "extensions/status/reason.h"
 
@@ -32,6 +32,27 @@ void reason_names_fix(const struct known *known, const struct known_service *ser
              "Give the profiler the name of the spans, \"%.*s\" (%s), or the SDK the name of the "
              "profiles (OTEL_SERVICE_NAME=%.*s, unless the code sets service.name itself).",
              VIEW_ARG(spans), name_setting(service->language), VIEW_ARG(profiles));
+}
+
+void reason_kinds(unsigned kinds, char *out, size_t size)
+{
+    static const char *const untimed[] = {
+        [UNTIMED_MEMORY] = "memory", [UNTIMED_LOCKS] = "locks", [UNTIMED_OTHER] = "other kinds"};
+    const char *names[3];
+    size_t count = 0;
+    if (kinds & NAMED_BY_CPU)
+        names[count++] = "CPU time";
+    if (kinds & NAMED_BY_WALL)
+        names[count++] = "wall time";
+    if (kinds / NAMED_BY_UNTIMED)
+        names[count++] = untimed[kinds / NAMED_BY_UNTIMED];
+    *out = '\0';
+    for (size_t i = 0, at = 0; i < count && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%s",
+                               i == 0           ? ""
+                               : i + 1 == count ? " and "
+                                                : ", ",
+                               names[i]);
 }
 
 /* The service with this name, of any tenant, of which profiles are known, if under another name;

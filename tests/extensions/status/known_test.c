@@ -452,6 +452,17 @@ static void window_of(struct rig *rig, uint64_t start, uint64_t end)
                                                           .times_cpu = true});
 }
 
+/* By the profiler's clock, which is ahead of the time in which it came. */
+static void window_ahead(struct rig *rig, uint64_t start, uint64_t end, uint64_t ahead)
+{
+    known_window_came(&rig->known, &(struct watch_window){.service = shop(),
+                                                          .kind = "process_cpu",
+                                                          .start = start + ahead,
+                                                          .end = end + ahead,
+                                                          .arrived = end,
+                                                          .times_cpu = true});
+}
+
 static const char *text_of(struct rig *rig, uint64_t id, struct told_reason *told)
 {
     ck_assert(reason_of(&rig->known, known_find(&rig->known, id), told));
@@ -476,6 +487,68 @@ START_TEST(samples_of_a_child_whose_root_has_none_came_late_too)
     ck_assert_ptr_nonnull(told.fix);
     ck_assert_uint_eq(counted(&rig, "shop", REASON_CAME_LATE), 1);
     ck_assert_uint_eq(counted(&rig, "shop", "no_parent"), 0);
+    rig_release(&rig);
+}
+END_TEST
+
+START_TEST(spans_before_the_first_profile_are_told_so_whatever_it_names)
+{
+    static const struct watch_reason not_profiled = {"not_profiled", "none", "Start one."};
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    decide_for(&rig, 1, &not_profiled, NOW);
+    ck_assert_str_eq(text_of(&rig, 1, &told), "none");
+    window_of(&rig, NOW + 7 * NS_PER_S, NOW + 8 * NS_PER_S);
+    text_of(&rig, 1, &told);
+    ck_assert_str_eq(told.word, REASON_BEFORE_FIRST);
+    ck_assert_ptr_null(told.fix);
+    ck_assert_uint_eq(counted(&rig, "shop", REASON_BEFORE_FIRST), 1);
+    ck_assert_uint_eq(counted(&rig, "shop", "not_profiled"), 0);
+    rig_release(&rig);
+}
+END_TEST
+
+/* Of a service without profiles for so long that correlation knew of none. */
+START_TEST(profiles_that_came_long_before_are_not_denied)
+{
+    static const struct watch_reason not_profiled = {"not_profiled", "none", "Start one."};
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    sampled(&rig, 1, 5, NOW);
+    decide_for(&rig, 1, &not_profiled, NOW + 4000 * NS_PER_S);
+    text_of(&rig, 1, &told);
+    ck_assert_str_eq(told.word, "forgotten");
+    decide_for(&rig, 2, &not_profiled, NOW + 4000 * NS_PER_S);
+    window_of(&rig, NOW + 4010 * NS_PER_S, NOW + 4015 * NS_PER_S);
+    ck_assert_str_eq(text_of(&rig, 2, &told),
+                     "Profiles of its service had come before, and none of them was remembered any "
+                     "more when it was decided.");
+    ck_assert_str_eq(told.word, "not_profiled");
+    ck_assert_str_eq(told.fix, REASON_STOPPED_FIX);
+    ck_assert_uint_eq(counted(&rig, "shop", "not_profiled"), 1);
+    ck_assert_uint_eq(counted(&rig, "shop", "forgotten"), 1);
+    rig_release(&rig);
+}
+END_TEST
+
+/* The profiler's clock is 20 s ahead, so that its first profile seems to begin after spans that
+ * ended when it had come. */
+START_TEST(a_span_that_ended_after_the_first_profile_came_is_not_before_it)
+{
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    window_ahead(&rig, NOW, NOW + 8 * NS_PER_S, 20 * NS_PER_S);
+    window_ahead(&rig, NOW + 8 * NS_PER_S, NOW + 16 * NS_PER_S, 20 * NS_PER_S);
+    decide(&rig, 1, false, NOW + 11 * NS_PER_S);
+    decide(&rig, 2, false, NOW + 5 * NS_PER_S);
+    decide(&rig, 3, false, NOW);
+    ck_assert_str_eq(text_of(&rig, 1, &told), no_sample.text);
+    ck_assert_str_eq(text_of(&rig, 2, &told), no_sample.text);
+    text_of(&rig, 3, &told);
+    ck_assert_str_eq(told.word, REASON_BEFORE_FIRST);
     rig_release(&rig);
 }
 END_TEST
@@ -1951,6 +2024,22 @@ START_TEST(a_span_in_a_gap_between_profiles_is_not_told_that_its_profile_came)
 }
 END_TEST
 
+/* The last is shorter than the clock is ahead, so that it seems to begin after it came: those
+ * before are known to have ended as they came. */
+START_TEST(a_clock_that_is_ahead_makes_no_gap)
+{
+    struct rig rig;
+    struct told_reason told;
+    rig_init(&rig);
+    window_of(&rig, NOW, NOW + 5 * NS_PER_S);
+    window_ahead(&rig, NOW + 5 * NS_PER_S, NOW + 6500 * NS_PER_MS, 4 * NS_PER_S);
+    decide(&rig, 1, false, NOW + 7 * NS_PER_S);
+    ck_assert_str_eq(text_of(&rig, 1, &told), no_sample.text);
+    ck_assert_ptr_null(told.fix);
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(where_windows_are_not_known_no_gap_is_told)
 {
     struct rig rig;
@@ -2107,7 +2196,10 @@ SUITE_MAIN(
     samples_of_an_earlier_process_count_when_their_span_passes_here,
     samples_that_came_here_do_not_count_again_as_those_of_another_process,
     a_span_in_a_gap_between_profiles_is_not_told_that_its_profile_came,
-    where_windows_are_not_known_no_gap_is_told,
+    where_windows_are_not_known_no_gap_is_told, a_clock_that_is_ahead_makes_no_gap,
+    spans_before_the_first_profile_are_told_so_whatever_it_names,
+    profiles_that_came_long_before_are_not_denied,
+    a_span_that_ended_after_the_first_profile_came_is_not_before_it,
     gaps_are_a_problem_unless_the_process_may_have_been_idle,
     a_clock_that_is_some_seconds_behind_is_named,
     a_span_that_a_reload_let_go_says_so_when_its_samples_come)
