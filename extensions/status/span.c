@@ -136,6 +136,17 @@ static bool span_visited(void *ctx, const struct looked_span *each)
     return true;
 }
 
+/* Whether the first samples of a span may be from before this process started: of what a reload
+ * opened, that is not known. */
+static bool began_before(const struct known *known, const struct span_told *told)
+{
+    const struct known_window *first = known_window(known, told->first_window);
+    const struct status *self = told->self;
+    if (!first || !first->start || self->reloaded)
+        return false;
+    return first->start - known_ahead(first->end, first->arrived) < self->opened;
+}
+
 static void tell_unknown(struct span_told *told, const struct known *known)
 {
     const struct known_span *other = known_find(known, span_id_reversed(told->id));
@@ -157,6 +168,15 @@ static void tell_unknown(struct span_told *told, const struct known *known)
         told->text = "Samples name this span. It may have passed here before a reload, or have "
                      "given way to newer data. Else it has not ended, was sampled away, or is "
                      "exported elsewhere.";
+        told->fix = NULL;
+    }
+    if (!other && told->first_window && began_before(known, told)) {
+        snprintf(told->reasoned.text_buffer, sizeof told->reasoned.text_buffer,
+                 "Samples name this span. It may have passed before this process started, since "
+                 "its profile begins before that%s. Else it has not ended, was sampled away, or "
+                 "is exported elsewhere.",
+                 told->forgetful ? ", or have given way to newer data" : "");
+        told->text = told->reasoned.text_buffer;
         told->fix = NULL;
     }
     if (!other && told->recalled) {
@@ -264,9 +284,9 @@ static void tell_waiting(struct span_told *told, const struct watch_waiting *wai
 {
     struct told_reason *buffers = &told->reasoned;
     uint64_t now = clock_wall(told->self->env->clock);
-    char longest[48] = "";
+    char longest[64] = "";
     if (waiting->due > now)
-        snprintf(longest, sizeof longest, ", for up to %" PRIu64 " s more",
+        snprintf(longest, sizeof longest, ", by what is known now for up to %" PRIu64 " s more",
                  (waiting->due - now + NS_PER_S - 1) / NS_PER_S);
     snprintf(buffers->text_buffer, sizeof buffers->text_buffer,
              "It waits for a profile of its time that names it, or for the proof that none "
