@@ -121,7 +121,8 @@ static void say(const struct waiting *waiting, uint64_t now, char *out)
     int size = snprintf(out, ANSWER_ERROR, "%" PRIu64 " span%s for %s samples", waiting->spans,
                         one ? " waits" : "s wait", one ? "its" : "their");
     if (waiting->due > now)
-        snprintf(out + size, ANSWER_ERROR - (size_t)size, ", for up to %" PRIu64 " s more",
+        snprintf(out + size, ANSWER_ERROR - (size_t)size,
+                 ", by what is known now for up to %" PRIu64 " s more",
                  (waiting->due - now + NS_PER_S - 1) / NS_PER_S);
 }
 
