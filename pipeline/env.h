@@ -33,6 +33,7 @@ struct env {
                                   (lib/net/listeners.h) */
     _Atomic uint64_t stop_by;  /* processors: until then (mono) close of a stop may wait for room
                                   downstream; 0: no stop, close must not wait long */
+    bool by_reload;            /* a reload opens it: the process ran before */
     const struct clock *clock; /* the only source of time */
     struct budget *budget;     /* the process's memory budget */
     struct meter *meter;       /* this instance's counters */

@@ -5,6 +5,6 @@
 /* How the text of a reason begins where a reload is why profiles of the span's time are not known.
  */
 #define WATCH_BEFORE_RELOAD                                                                        \
-    "By its own time it started before a reload replaced the correlation processor"
+    "By its own time it started before a reload opened this correlation processor"
 
 #endif

@@ -122,6 +122,7 @@ bool runtime_prepare(struct runtime *runtime, struct graph *graph)
         struct instance *instance = instances->items[i];
         if (instance->env.runtime)
             continue;
+        instance->env.by_reload = runtime->phase != RUNTIME_PLANNED;
         instance->env.clock = runtime->clock;
         instance->env.budget = &runtime->budget;
         instance->env.runtime = runtime;

@@ -144,7 +144,7 @@ static struct confirm_by confirm_of(const struct key_list *list)
  * old one is closed. */
 struct heirloom {
     struct tallies tallies;
-    uint64_t since; /* of the first; 0: none was open yet */
+    uint64_t since; /* of the first; 1: a reload added that; 0: none was open yet */
 };
 
 static void heirloom_release(void *heirloom)
@@ -159,9 +159,9 @@ static struct tallies *correlation_inherit(struct correlation *self)
         meter ? meter_area(meter, sizeof *heirloom, heirloom_release) : NULL;
     if (!heirloom)
         return &self->tallies;
-    self->replaces = heirloom->since > 0;
-    if (!self->replaces)
-        heirloom->since = self->since;
+    self->reloaded = heirloom->since > 0 || self->env->by_reload;
+    if (!heirloom->since)
+        heirloom->since = self->env->by_reload ? 1 : self->since;
     self->first_since = &heirloom->since;
     return &heirloom->tallies;
 }

@@ -49,8 +49,8 @@ struct correlation {
     struct remap profile_remap;     /* without what a server derives itself from OTLP profiles */
     uint64_t started, started_mono; /* wall, mono */
     uint64_t since; /* wall; no profile was missed since the start of this or a recalled process */
-    bool replaces;  /* of the instance: a reload opened it in place of another; ... */
-    uint64_t *first_since;  /* ... since of the first; recalled notes lower it; NULL: not known */
+    bool reloaded;  /* of the instance: a reload opened it; ... */
+    uint64_t *first_since;  /* ... since of the first, lowered by recalled notes; NULL: not known */
     uint64_t recalled_from; /* local time; notes are known from here on; UINT64_MAX: none */
     struct interner interner;
     struct correlation_published published;

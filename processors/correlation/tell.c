@@ -85,7 +85,8 @@ static const struct watch_reason unsymbolized[REASON_COUNT] = {
                        UNSYMBOLIZED_FIX},
 };
 
-/* Of a span that the instance before this one would have known of. */
+/* Of a span that would have been known of without the reload that opened this instance, if it had
+ * another before. */
 static const struct watch_reason before_reload = {
     "before_start", WATCH_BEFORE_RELOAD ", so profiles of its time may have been missed.", NULL};
 
@@ -102,7 +103,7 @@ static bool is_before_reload(const struct context *context, const struct candida
     const struct correlation *self = context->self, *top = self->top ? self->top : self;
     uint64_t early = candidate->early * EARLY_UNIT;
     uint64_t started = candidate->started ? candidate->started : self->since - early;
-    return top->replaces && started >= *top->first_since && started < top->started;
+    return top->reloaded && started >= *top->first_since && started < top->started;
 }
 
 static const struct watch_reason *reason_of(const struct context *context,

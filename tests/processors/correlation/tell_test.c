@@ -104,7 +104,7 @@ START_TEST(a_reload_is_named_where_it_is_why_nothing_was_known)
     rig_advance(&rig, 30 * S);
     replace(&rig);
     rig_warm(&rig);
-    const char *reload = "By its own time it started before a reload replaced the correlation "
+    const char *reload = "By its own time it started before a reload opened this correlation "
                          "processor, so profiles of its time may have been missed.";
     ck_assert_str_eq(told_of_start(&seen, &rig, 1, 10 * S), reload);
     ck_assert_str_eq(seen.last.reason->word, "before_start");
@@ -114,6 +114,30 @@ START_TEST(a_reload_is_named_where_it_is_why_nothing_was_known)
                      "have been missed.");
     ck_assert_ptr_null(strstr(told_of_start(&seen, &rig, 4, 90 * S), "reload"));
     seen_close(&seen, &rig);
+}
+END_TEST
+
+START_TEST(so_is_one_that_added_the_processor)
+{
+    for (int replaced = 0; replaced < 2; replaced++) {
+        struct rig rig;
+        struct seen seen;
+        struct meter added; /* of another id */
+        rig_open(&rig, "{hold: 5s}");
+        meter_init(&added, "correlation/added");
+        rig.env.by_reload = true;
+        rig.env.meter = &added;
+        seen_attach(&seen, &rig);
+        rig_advance(&rig, 50 * S);
+        replace(&rig);
+        if (replaced)
+            replace(&rig);
+        rig_warm(&rig);
+        const char *text = told_of_start(&seen, &rig, 1, UINT64_C(0) - 10 * S);
+        ck_assert_ptr_nonnull(strstr(text, "before a reload opened"));
+        seen_close(&seen, &rig);
+        meter_release(&added);
+    }
 }
 END_TEST
 
@@ -137,5 +161,5 @@ START_TEST(of_a_child_whose_root_has_no_link_only_what_stays_true_is_told)
 END_TEST
 
 SUITE_MAIN("correlation: tell", the_end_of_a_span_is_told_unless_its_clock_is_wrong,
-           a_reload_is_named_where_it_is_why_nothing_was_known,
+           a_reload_is_named_where_it_is_why_nothing_was_known, so_is_one_that_added_the_processor,
            of_a_child_whose_root_has_no_link_only_what_stays_true_is_told)
