@@ -133,3 +133,20 @@ def test_a_trace_says_that_a_part_of_it_was_evicted(tmp_path):
     left = status.get("/api/traces/" + trace)
     assert left["truncated"] and left["text"].startswith("8 more spans of it gave way")
     assert status.stop() == 0, status.tail()
+
+
+def test_wall_time_survives_a_crash_with_its_samples(tmp_path):
+    options = {"correlation": "hold: 30s", "journal": tmp_path / "journal"}
+    status, (trace, span) = Status(tmp_path / "a", **options), ids(1)
+    send(status, "shop", (trace, span))
+    now = time.time_ns()
+    raw = uploads.Pprof(WALL)
+    raw.sample([40 * MS], STACKS["a"][0], span_id=span)
+    status.push_raw("shop", raw.encode(now - 5 * 10**9, 10**9), "wall")
+    assert harness.wait_for(lambda: status.get("/api/spans/" + span)["wall_ns"] == 40 * MS, 20)
+    status.kill()
+    status = Status(tmp_path / "b", **options)
+    assert harness.wait_for(
+        lambda: (status.get("/api/spans/" + span)["samples"] or 0) > 0, 20), status.tail()
+    assert numbers(status.get("/api/spans/" + span)) == (1, 0, 40 * MS, False)
+    assert status.stop() == 0, status.tail()

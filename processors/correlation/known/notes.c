@@ -20,6 +20,7 @@ enum {
     UPLOAD_SAMPLES = 10,
     UPLOAD_TENANT = 11,
     UPLOAD_WRONG = 12,
+    UPLOAD_WALL = 13, /* packed: wall time of each of these ids; none: not measured */
 
     FIGURES = 3
 };
@@ -32,6 +33,14 @@ static void write_ids(struct proto_write *write, const struct upload *upload)
         proto_write_packed(write, upload->ids[i].samples);
         proto_write_packed(write, upload->ids[i].cpu_ns);
     }
+    proto_write_close(write, packed);
+}
+
+static void write_wall(struct proto_write *write, const struct upload *upload)
+{
+    size_t packed = proto_write_open(write, UPLOAD_WALL);
+    for (size_t i = 0; i < upload->count; i++)
+        proto_write_packed(write, upload->wall_ns[i]);
     proto_write_close(write, packed);
 }
 
@@ -51,6 +60,8 @@ static void write_upload(struct proto_write *write, const struct upload *upload)
     proto_write_number(write, UPLOAD_WRONG, upload->window.wrong);
     if (upload->count)
         write_ids(write, upload);
+    if (upload->count && upload->wall_ns)
+        write_wall(write, upload);
     proto_write_close(write, message);
 }
 
@@ -83,6 +94,17 @@ static bool notes_read_ids(struct view packed, struct upload *upload, struct are
     return true;
 }
 
+/* Those of ids that were read before. */
+static bool notes_read_wall(struct view packed, struct upload *upload, struct arena *arena)
+{
+    const uint8_t *at = packed.data, *end = at + packed.size;
+    upload->wall_ns = arena_array(arena, upload->count, sizeof *upload->wall_ns);
+    for (size_t i = 0; upload->wall_ns && i < upload->count; i++)
+        if (!(at = proto_varint(at, end, &upload->wall_ns[i])))
+            return false;
+    return upload->wall_ns;
+}
+
 static bool read_upload_field(const struct proto_field *field, struct upload *upload,
                               struct arena *arena)
 {
@@ -92,6 +114,8 @@ static bool read_upload_field(const struct proto_field *field, struct upload *up
         upload->tenant = field->bytes;
     else if (field->type == WIRE_LEN && field->number == UPLOAD_ID)
         return notes_read_ids(field->bytes, upload, arena);
+    else if (field->type == WIRE_LEN && field->number == UPLOAD_WALL && upload->count)
+        return notes_read_wall(field->bytes, upload, arena);
     else if (field->type != WIRE_VARINT)
         return true;
     else if (field->number == UPLOAD_UNREAD)

@@ -5,6 +5,7 @@
 START_TEST(what_uploads_said_comes_back)
 {
     struct span_figures ids[] = {{UINT64_MAX, 3, false, 70}, {1, 0, false, 0}};
+    uint64_t wall_ns[] = {50, 0};
     struct upload second = {.service = VIEW("b"), .unread = "why"};
     struct upload first = {.next = &second,
                            .service = VIEW("a"),
@@ -13,6 +14,7 @@ START_TEST(what_uploads_said_comes_back)
                            .tenant = VIEW("t"),
                            .window = {KIND_WALL, 990, 1000, false, 0, 10, 8, 9, true},
                            .ids = ids,
+                           .wall_ns = wall_ns,
                            .count = 2};
     struct bytes note;
     struct arena arena;
@@ -38,6 +40,9 @@ START_TEST(what_uploads_said_comes_back)
     ck_assert_uint_eq(read->ids[0].samples, 3);
     ck_assert_uint_eq(read->ids[0].cpu_ns, 70);
     ck_assert_uint_eq(read->ids[1].id, 1);
+    ck_assert_uint_eq(read->wall_ns[0], 50);
+    ck_assert_uint_eq(read->wall_ns[1], 0);
+    ck_assert_ptr_null(read->next->wall_ns);
     ck_assert(view_eq(read->next->service, VIEW("b")) && read->next->unread);
     ck_assert_ptr_null(read->next->next);
     arena_release(&arena);
