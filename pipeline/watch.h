@@ -70,8 +70,8 @@ struct watch_window {
 
 /* A sample of an upload that names a span. Several samples of an upload may name the same one. */
 struct watch_sample {
-    uint64_t id; /* 0: it is the sum of all that name none */
-    uint32_t samples;
+    uint64_t id;              /* 0: it is the sum of all that name none */
+    uint32_t samples;         /* of CPU or wall time; 0: of another kind */
     uint64_t cpu_ns, wall_ns; /* 0: not measured */
 };
 

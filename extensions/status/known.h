@@ -103,14 +103,14 @@ uint32_t known_figures_service(struct view name);
 bool known_times_cpu(const struct known *known, const struct known_span *span);
 
 /* Whether any samples name it; whether such of CPU or wall time do, or such that confirm. */
-static inline bool known_has_samples(const struct known_span *span)
-{
-    return span->samples || span->wall_samples || span->beside || span->untimed;
-}
-
 static inline bool known_has_counted(const struct known_span *span)
 {
-    return span->samples || span->wall_samples || span->beside;
+    return span->samples || span->wall_samples || span->beside || span->first_window;
+}
+
+static inline bool known_has_samples(const struct known_span *span)
+{
+    return known_has_counted(span) || span->untimed;
 }
 
 /* Its samples: of CPU time or, if that is not measured, of wall time. */

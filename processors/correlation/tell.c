@@ -220,11 +220,11 @@ static void samples_add(struct samples *samples, const struct watch_sample *samp
     *last = (uint8_t)samples->count;
 }
 
-static struct watch_sample sample_at(const struct upload *upload, const struct watch_window *window,
-                                     size_t i)
+/* Samples of other kinds than CPU and wall time name their span, and count nowhere. */
+static struct watch_sample sample_at(const struct upload *upload, size_t i)
 {
     const struct span_figures *figures = &upload->ids[i];
-    if (window->untimed)
+    if (!kind_is_timed(upload->window.kind))
         return (struct watch_sample){.id = figures->id};
     return (struct watch_sample){figures->id, figures->samples, figures->cpu_ns,
                                  upload->wall_ns ? upload->wall_ns[i] : 0};
@@ -239,7 +239,7 @@ static void tell_rows(struct watch *watch, const struct watch_window *window,
     samples.count = 0;
     samples_flush(&samples);
     for (size_t i = from; i < to; i++) {
-        struct watch_sample sample = sample_at(upload, window, i);
+        struct watch_sample sample = sample_at(upload, i);
         samples_add(&samples, &sample);
     }
     samples_flush(&samples);
@@ -260,16 +260,16 @@ void tell_upload(const struct context *context, const struct upload *upload, boo
     struct judge_known known = evidence_known(context->service, context->service->processes,
                                               &self->rules, context->now.mono);
     struct watch *watch = self->env->watch;
-    bool untimed = !confirms && !kind_is_timed(upload->window.kind);
+    bool timed = kind_is_timed(upload->window.kind);
     struct watch_window window = {
         .service = watch_service_of(context->service),
         .kind = kind_name(upload->window.kind),
         .start = upload->window.start ? upload->window.start + upload->window.ahead : 0,
         .end = upload->window.end + upload->window.ahead,
         .arrived = context->now.wall,
-        .times_cpu = upload->times_cpu && !untimed,
+        .times_cpu = upload->times_cpu && timed,
         .beside = !confirms,
-        .untimed = untimed,
+        .untimed = !confirms && !timed,
         .recalled = upload->recalled,
         .content = confirms ? 0 : upload->window.content ^ upload->window.labels,
         .upload = upload->unread ? 0 : upload->window.content ^ upload->window.labels,
@@ -278,7 +278,7 @@ void tell_upload(const struct context *context, const struct upload *upload, boo
     };
     watch_sampled(watch, &window, NULL, 0);
     tell_rows(watch, &window, upload, 0, upload->count);
-    if (!untimed)
+    if (timed)
         tell_rest(watch, &window, upload);
     window.beside = true;
     window.content = 0;

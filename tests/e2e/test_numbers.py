@@ -135,6 +135,27 @@ def test_a_trace_says_that_a_part_of_it_was_evicted(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+def test_memory_that_confirms_is_no_sample_of_wall_time(tmp_path):
+    status = Status(tmp_path, correlation="hold: 1s, confirm_by: [memory, wall]")
+    (trace, span), (_, allocates) = ids(1), ids(2)
+    send(status, "shop", (trace, span), (ids(2)[0], allocates))
+    memory = [("alloc_objects", "count"), ("alloc_space", "bytes")]
+    status.push_raw("shop", profile(memory, (span, [4, 4096]), (allocates, [4, 4096]),
+                                    ("", [1, 64])), "memory")
+    status.push_raw("shop", profile(WALL, (span, [40 * MS])), "wall")
+    decided(status, span)
+    decided(status, allocates)
+    [service] = status.get("/api/services")["services"]
+    [route] = [each for each in status.get("/api/cost")["routes"] if each["kind"] == "route"]
+    for each in (status.get("/api/spans/" + span), row_of(status, trace),
+                 span_of(status, trace, span), service, route):
+        assert (each["samples"], each["wall_ns"]) == (1, 40 * MS), each
+    told = status.get("/api/spans/" + allocates)
+    assert (told["decision"], told["samples"]) == ("linked", 0)
+    assert status.get("/api/flamegraph", span=allocates)["samples"] > 0
+    assert status.stop() == 0, status.tail()
+
+
 def test_wall_time_survives_a_crash_with_its_samples(tmp_path):
     options = {"correlation": "hold: 30s", "journal": tmp_path / "journal"}
     status, (trace, span) = Status(tmp_path / "a", **options), ids(1)

@@ -1891,6 +1891,31 @@ START_TEST(samples_of_neither_time_name_their_span_and_cost_nothing)
 }
 END_TEST
 
+START_TEST(a_child_that_memory_confirms_is_linked_and_costs_nothing)
+{
+    struct rig rig;
+    rig_init(&rig);
+    sampled(&rig, 2, 5, NOW);
+    sampled_in(&rig, (struct watch_window){.kind = "memory", .arrived = NOW},
+               (struct watch_sample){.id = 1});
+    decide(&rig, 1, true, NOW);
+    const struct known_seen seen = {.id = 1,
+                                    .link = 1,
+                                    .trace = 1,
+                                    .service = VIEW("shop"),
+                                    .name = VIEW("GET /"),
+                                    .child = true};
+    known_seen(&rig.known, &seen, NOW);
+    const struct known_span *span = known_find(&rig.known, 1);
+    ck_assert(known_has_samples(span) && known_has_counted(span));
+    ck_assert(known_times_cpu(&rig.known, span));
+    ck_assert_uint_eq(known_samples(&rig.known, span), 0);
+    ck_assert_uint_eq(route(&rig, "GET /")->linked, 1);
+    ck_assert_uint_eq(route(&rig, "GET /")->samples, 0);
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(a_service_has_the_reason_of_its_spans_that_other_kinds_name)
 {
     static const struct watch_reason in_vain = {"hold_ran_out", "It waited.", NULL};
@@ -2190,6 +2215,7 @@ SUITE_MAIN(
     where_the_spans_own_time_is_not_known_its_link_is_not_said_to_open_nothing,
     cpu_time_counts_whatever_confirms, a_span_counts_in_the_step_of_its_end_like_its_samples,
     samples_of_neither_time_name_their_span_and_cost_nothing,
+    a_child_that_memory_confirms_is_linked_and_costs_nothing,
     numbers_of_a_forgotten_span_are_handed_on, a_route_has_the_samples_of_the_spans_that_it_counts,
     a_route_with_wall_time_only_has_no_cpu_time, each_window_says_whether_it_holds_samples,
     a_service_has_the_reason_of_its_spans_that_other_kinds_name,
