@@ -164,6 +164,8 @@ static bool is_cut(const struct status *self, const struct wanted *wanted,
     const struct flame_query *query = wanted->query;
     if (!self->reloaded || query->from_ns > self->reloaded)
         return false;
+    if (*query->span && !wanted->kept)
+        return wanted->predates;
     if (*query->span || *query->trace)
         return wanted->began && wanted->began < self->reloaded;
     return wanted->earliest ? wanted->earliest < self->reloaded + SENDS_WITHIN

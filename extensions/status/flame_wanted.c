@@ -313,6 +313,8 @@ static void want_remembered_span(struct status *self, struct wanted *wanted)
         if (any && !asked && !span->decided && !span->dealt)
             continue;
         bool own = known_has_samples(span);
+        wanted->predates |= own && !wanted->kept && !span->passed &&
+                            known_may_predate(known, span, wanted->self->reloaded);
         if (span->link && !(own && span->inherits))
             want(wanted, span->link, profiles_of(known, span->link, service));
         if (own)

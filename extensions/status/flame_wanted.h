@@ -37,6 +37,7 @@ struct wanted {
     uint64_t earliest;      /* when the first profile with such samples came, or earlier */
     uint64_t began;         /* when the first of the kept spans began by its own clock */
     bool forgets;           /* there may be more such spans, whose ids are not remembered */
+    bool predates;          /* a span that is not kept may have passed before a reload */
     bool unknown;           /* of some of them it is not known how many samples came */
     bool recalled;          /* samples of some of them came to an earlier process */
     struct known_sum came;  /* what is known of their samples */

@@ -119,6 +119,12 @@ int64_t known_out_of_reach(const struct known *known, const struct known_span *s
     return nearest;
 }
 
+bool known_may_predate(const struct known *known, const struct known_span *span, uint64_t time)
+{
+    const struct known_window *window = known_window(known, span->first_window);
+    return time && (!window || window->start <= time);
+}
+
 /* Another kind or process, or a profile that was sent again, may come after the first that covers a
  * span's end, and the span's clock may be behind. */
 #define SETTLES (15 * NS_PER_S)

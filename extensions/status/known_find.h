@@ -50,6 +50,9 @@ int64_t known_window_gap(const struct known_window *window, uint64_t from, uint6
 int64_t known_out_of_reach(const struct known *known, const struct known_span *span, uint64_t start,
                            uint64_t end);
 
+/* Whether a sampled span that is not kept may have begun before a time; wall, 0: none. */
+bool known_may_predate(const struct known *known, const struct known_span *span, uint64_t time);
+
 /* Whether profiles with more samples of a span may come: none of its service, or of the one under
  * whose name its samples come, reaches 15 s beyond its end yet, and its spans wait for as long.
  * end: wall; 0: not known. now: wall. */

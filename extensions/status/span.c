@@ -47,6 +47,7 @@ struct span_told {
     bool recalled;  /* its samples came to an earlier process */
     bool unknown;   /* its samples are not remembered */
     bool forgetful; /* it may have passed, and given way since */
+    bool predates;  /* it may have passed before a reload changed the extension */
     bool grows;     /* more samples may come */
     uint8_t trace[16];
     uint8_t service_bytes[NAME_CUT]; /* where `service` is: a name may have a byte 0 */
@@ -380,7 +381,8 @@ static void tell_figures(struct span_told *told, const struct known *known,
         .start = told->start,
         .end = told->end,
         .service = told->service,
-        .samples = told->has_trace && !told->inherited && (told->link || told->local_root),
+        .samples =
+            told->has_trace ? !told->inherited && (told->link || told->local_root) : told->predates,
     };
     struct span_figures_told of = figures_of(known, figures, span, &asked);
     told->samples = of.samples;
@@ -388,7 +390,7 @@ static void tell_figures(struct span_told *told, const struct known *known,
     told->wall_ns = of.wall_ns;
     told->times_cpu = of.times_cpu;
     told->unknown = of.unknown;
-    if (of.unknown && (!span || !span->decided || span->action == WATCH_LINKED))
+    if (of.unknown && told->has_trace && (!span || !span->decided || span->action == WATCH_LINKED))
         told->text = told->link ? "It is linked. " FIGURES_UNKNOWN : FIGURES_UNKNOWN;
 }
 
@@ -402,14 +404,6 @@ static const struct known_span *find_told(const struct known *known, const struc
     while (span && !span->decided && known_next(known, span))
         span = known_next(known, span);
     return span;
-}
-
-/* Whether requests that a sampled span may have come in were evicted, of those until `since`. */
-static bool may_have_given_way(const struct known *known, const struct known_span *span,
-                               uint64_t since)
-{
-    const struct known_window *window = known_window(known, span->first_window);
-    return since && (!window || window->start <= since);
 }
 
 static void tell(struct status *self, struct span_told *told)
@@ -432,7 +426,8 @@ static void tell(struct status *self, struct span_told *told)
         told->number = span->service;
         told->recalled = sampled->recalled;
         told->grows = known_may_grow(known, sampled, told->end, clock_wall(self->env->clock));
-        told->forgetful = may_have_given_way(known, sampled, since);
+        told->forgetful = known_may_predate(known, sampled, since);
+        told->predates = known_may_predate(known, sampled, self->reloaded);
         if (!told->has_trace && span->passed)
             tell_evicted(told, known, span);
     }

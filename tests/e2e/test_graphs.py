@@ -426,6 +426,25 @@ def test_samples_from_before_a_reload_of_the_page_are_not_known(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+def test_a_span_that_passed_before_a_reload_of_the_page_has_partial_numbers(tmp_path):
+    status, start, (trace, span) = test_status.Reloaded(tmp_path), time.time_ns(), ids(1)
+    request, pprof = spans_named("shop", ["GET /"], start)
+    status.send(request)
+    status.push("shop", pprof, start, 10**9)
+    assert harness.wait_for(lambda: status.get("/api/traces", linked="true")["traces"], 30)
+    status.reload("keep_mib: 16", "keep_mib: 17")
+    more = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
+    more.sample([2, 20_000_000], ["more"], span_id=span)
+    status.push("shop", more, start, 10**9)
+    told = harness.wait_for(lambda: (lambda t: t if t["windows"] else None)(
+        status.get(f"/api/spans/{span}")), 10)
+    assert (told["decision"], told["samples"], told["cpu_known"]) == ("unknown", None, False)
+    assert "before a reload" in told["text"], told
+    graph = status.get("/api/flamegraph", span=span)
+    assert graph["truncated"] and "A reload" in graph["text"], graph
+    assert status.stop() == 0, status.tail()
+
+
 def test_a_window_that_ends_after_its_arrival_is_where_its_cost_is(tmp_path):
     """It is moved back, so as to end at its arrival."""
     status, now = Status(tmp_path), time.time_ns()
