@@ -84,7 +84,7 @@ static void want_span(struct wanted *wanted, const struct looked_span *each, uin
     if (link && !known_find(known, link)) /* its samples came after it had begun */
         note_time(&wanted->earliest, each->span.start_ns);
     if (id != link && own && known_has_samples(own))
-        want(wanted, id, profiles_of(known, id, each->service));
+        want(wanted, known_named(own), profiles_of(known, id, each->service));
     status_unlock(wanted->self);
 }
 
@@ -223,7 +223,7 @@ static void narrow(struct status *self, struct wanted *wanted)
     status_lock(self);
     for (size_t i = 0; i < wanted->count; i++) {
         const struct known *known = &self->known;
-        const struct known_span *span = known_find(known, wanted->ids[i].id);
+        const struct known_span *span = known_find_named(known, wanted->ids[i].id);
         bool any = false;
         for (; span; span = known_next(known, span)) {
             note_time(&wanted->earliest, first_arrival(known, span));
@@ -287,7 +287,7 @@ static void want_remembered(struct status *self, struct wanted *wanted)
         if (!fits || !known_has_samples(span))
             continue;
         samples += span->samples + span->wall_samples;
-        want(wanted, span->id,
+        want(wanted, known_named(span),
              profiles_of(known, span->id,
                          names_get(&known->names, known->services[span->service]->name)));
     }
@@ -318,7 +318,7 @@ static void want_remembered_span(struct status *self, struct wanted *wanted)
         if (span->link && !(own && span->inherits))
             want(wanted, span->link, profiles_of(known, span->link, service));
         if (own)
-            want(wanted, span->id, profiles_of(known, span->id, service));
+            want(wanted, known_named(span), profiles_of(known, span->id, service));
     }
     status_unlock(self);
 }

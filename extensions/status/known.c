@@ -4,6 +4,7 @@
 #include "extensions/status/trouble.h"
 
 #include "lib/base/clock.h"
+#include "lib/wire/otlp/otlp_span.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,21 @@ static struct known_span *known_put_decided(struct known *known, uint64_t id, ui
     return span;
 }
 
+/* A span that had passed without a link when samples came that name it by its id with the bytes
+ * reversed. One that such samples link has them under the id that its link opens. */
+static struct known_span *known_put_reversed(struct known *known, uint64_t id, uint16_t service)
+{
+    if (!known->services[service]->reversed)
+        return NULL;
+    struct known_span *span = known_exact(known, span_id_reversed(id), service);
+    bool open = span && span->decided &&
+                (span->reversed || (span->action != WATCH_LINKED && !known_has_samples(span)));
+    if (!open)
+        return NULL;
+    span->reversed = true;
+    return span;
+}
+
 /* The span that samples under a service's name are of: one of that service or, where there is none,
  * one without samples of its own, since the names may differ. */
 static struct known_span *known_put_sampled(struct known *known, uint64_t id, uint16_t service)
@@ -160,6 +176,7 @@ static struct known_span *known_put_sampled(struct known *known, uint64_t id, ui
         if (!known_has_samples(span) && known_shares_tenant(known, span, service))
             open = span;
     }
+    open = open ? open : known_put_reversed(known, id, service);
     return open ? open : known_make(known, id);
 }
 
@@ -243,6 +260,8 @@ static void known_apply(struct known *known, const struct known_row *row)
         return;
     known_relink(known, span, row);
     known_count(known, row);
+    if (row->link != row->id && row->link == span_id_reversed(row->id))
+        known->services[row->service]->reversed = true;
     span->service = row->service;
     span->action = row->action & 3u; /* all its bits */
     span->reason = row->reason;

@@ -1,6 +1,7 @@
 #include "extensions/status/known_find.h"
 
 #include "lib/base/clock.h"
+#include "lib/wire/otlp/otlp_span.h"
 
 enum { HELD_BITS = 64 };
 
@@ -22,6 +23,22 @@ struct known_span *known_find(const struct known *known, uint64_t id)
 struct known_span *known_next(const struct known *known, const struct known_span *span)
 {
     return known_from(known, span->next, span->id);
+}
+
+uint64_t known_named(const struct known_span *span)
+{
+    return span->reversed ? span_id_reversed(span->id) : span->id;
+}
+
+struct known_span *known_find_named(const struct known *known, uint64_t id)
+{
+    struct known_span *span = known_find(known, id);
+    if (span)
+        return span;
+    span = known_find(known, span_id_reversed(id));
+    while (span && !span->reversed)
+        span = known_next(known, span);
+    return span;
 }
 
 bool known_shares_tenant(const struct known *known, const struct known_span *span, uint16_t service)

@@ -9,6 +9,10 @@
 struct known_span *known_find(const struct known *known, uint64_t id);
 struct known_span *known_next(const struct known *known, const struct known_span *span);
 
+/* The id by which its samples name a span, and the first span that samples name so. */
+uint64_t known_named(const struct known_span *span);
+struct known_span *known_find_named(const struct known *known, uint64_t id);
+
 /* The span with an id that a service sent, else one of which only samples are known. tenant: empty:
  * of any. NULL: none. */
 struct known_span *known_find_in(const struct known *known, uint64_t id, struct view service,

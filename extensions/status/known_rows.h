@@ -30,6 +30,7 @@ struct known_span {
     bool passed : 1;           /* it passed with this id and `link`, not as what a link opens */
     bool inherits : 1;         /* it passed, and its link is an ancestor's */
     bool ahead : 1;            /* its end is not known, since its clock is ahead */
+    bool reversed : 1;         /* its samples name it by its id with the bytes reversed */
     uint8_t reason;            /* of known->reasons, as decided */
     uint8_t told;              /* the same as reported: see reason.h */
     bool dealt : 1;            /* it passed: its route counted it */

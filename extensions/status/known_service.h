@@ -33,6 +33,7 @@ struct known_service {
     const char *language;  /* of its SDK; static; NULL: not known */
     bool has_spans, has_profiles;
     bool times_cpu; /* some of its profiles measure CPU time */
+    bool reversed;  /* its profiles have had span ids with the bytes reversed, as old .NET ones */
     uint64_t linked, not_linked, cpu_ns, wall_ns;
     uint64_t samples, wall_samples; /* as a span's */
     uint64_t uses, last; /* decisions and profiles, with those of what gave way to it; the newest */

@@ -124,6 +124,8 @@ static void put_link_state(struct trace_writing *writing, const struct otlp_span
     const struct known_span *own = known_find_of(known, id, service);
     bool inherited = link_is_inherited(span, link), opens = link && !inherited;
     const struct known_span *found = opens ? known_find_of(known, link, service) : own;
+    if (!found && own && own->reversed) /* a copy is linked, and they came before that */
+        found = own;
     const struct figures_asked asked = {.id = opens ? link : id,
                                         .start = span->start_ns,
                                         .end = span->end_ns,

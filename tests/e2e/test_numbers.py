@@ -171,3 +171,25 @@ def test_wall_time_survives_a_crash_with_its_samples(tmp_path):
         lambda: (status.get("/api/spans/" + span)["samples"] or 0) > 0, 20), status.tail()
     assert numbers(status.get("/api/spans/" + span)) == (1, 0, 40 * MS, False)
     assert status.stop() == 0, status.tail()
+
+
+def test_late_samples_with_ids_in_reversed_byte_order_are_their_spans(tmp_path):
+    status, (trace, linked), (other, late) = Status(tmp_path), ids(1), ids(2)
+    turned = {span: bytes.fromhex(span)[::-1].hex() for span in (linked, late)}
+    send(status, "net", (trace, linked))
+    status.push_raw("net", profile(CPU, (turned[linked], [2, 20 * MS])))
+    decided(status, linked)
+    send(status, "net", (other, late), name="late")
+    decided(status, late)
+    status.push_raw("net", profile(CPU, (turned[late], [4, 40 * MS])))
+    assert harness.wait_for(
+        lambda: status.get("/api/spans/" + late)["reason"] == "came_late", 20), status.tail()
+    [route] = harness.wait_for(lambda: [each for each in status.get("/api/cost")["routes"]
+                                        if each["span_name"] == "late"], 20)
+    for each in (status.get("/api/spans/" + late), row_of(status, other),
+                 span_of(status, other, late), route):
+        assert numbers(each) == (4, 40 * MS, 0, True), each
+    for asked in ({"span": late}, {"trace": other}, {"service": "net", "name": "late"}):
+        graph = status.get("/api/flamegraph", **asked)
+        assert (graph["total"], graph["truncated"]) == (40 * MS, False), graph
+    assert status.stop() == 0, status.tail()

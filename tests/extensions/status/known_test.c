@@ -6,6 +6,7 @@
 #include "pipeline/watch_texts.h"
 
 #include "lib/base/clock.h"
+#include "lib/wire/otlp/otlp_span.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -405,6 +406,38 @@ START_TEST(samples_after_the_decision_came_late)
 END_TEST
 
 /* Its end is not known, since its clock is ahead. */
+/* As with old profilers of .NET. */
+START_TEST(late_samples_with_the_id_in_reversed_byte_order_are_the_span_s)
+{
+    const uint64_t ids[] = {0x0102030405060708, 0x1112131415161718};
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    sampled(&rig, span_id_reversed(ids[0]), 5, NOW);
+    const struct watch_decision linked = {.span_id = ids[0],
+                                          .link_id = span_id_reversed(ids[0]),
+                                          .service = shop(),
+                                          .action = WATCH_LINKED,
+                                          .ended = NOW - NS_PER_S,
+                                          .decided = NOW};
+    known_decided(&rig.known, &linked);
+    decide(&rig, ids[1], false, NOW);
+    passed(&rig, ids[1], false, "GET /", NOW);
+    for (uint64_t i = 1; i <= 2; i++)
+        sampled(&rig, span_id_reversed(ids[1]), 7, NOW + i * NS_PER_S);
+    const struct known_span *span = known_find(&rig.known, ids[1]);
+    ck_assert(reason_of(&rig.known, span, &told));
+    ck_assert_str_eq(told.word, REASON_CAME_LATE);
+    ck_assert_uint_eq(known_samples(&rig.known, span), 2);
+    ck_assert_uint_eq(route(&rig, "GET /")->cpu_ns, 14);
+    ck_assert_uint_eq(known_named(span), span_id_reversed(ids[1]));
+    ck_assert_ptr_eq(known_find_named(&rig.known, known_named(span)), span);
+    span = known_find(&rig.known, ids[0]);
+    ck_assert(!known_has_samples(span) && !span->reversed);
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(of_a_span_that_ended_in_the_future_the_times_are_those_from_its_arrival)
 {
     struct rig rig;
@@ -2209,6 +2242,7 @@ SUITE_MAIN(
     names_differ_where_no_sample_came_under_the_name_of_the_span,
     a_span_s_clock_that_is_ahead_is_a_problem_where_the_profiles_is_not,
     samples_after_the_decision_came_late,
+    late_samples_with_the_id_in_reversed_byte_order_are_the_span_s,
     of_a_span_that_ended_in_the_future_the_times_are_those_from_its_arrival,
     samples_of_a_child_whose_root_has_none_came_late_too,
     spans_before_the_first_profile_need_nothing, what_came_before_a_reload_is_not_known,
