@@ -126,7 +126,7 @@ static bool may_look(const struct status *self, const struct batch *batch)
 }
 
 /* Counts a request that is not kept. Returns whether it is looked at nevertheless. */
-static bool gather_skip(struct status *self, const struct batch *batch)
+static bool gather_skip(struct status *self, const struct batch *batch, bool linked)
 {
     bool looks = may_look(self, batch);
     self->skipped++;
@@ -135,7 +135,8 @@ static bool gather_skip(struct status *self, const struct batch *batch)
         return false;
     }
     self->skipped_spans += batch->items;
-    left_outs_add_traces(&self->skipped_when, clock_wall(self->env->clock));
+    left_outs_add_traces(linked ? &self->skipped_linked : &self->skipped_when,
+                         clock_wall(self->env->clock));
     self->unseen += !looks;
     self->unseen_spans += looks ? 0 : batch->items;
     self->lookable -= looks ? batch->items : 0;
@@ -150,7 +151,7 @@ static void gather_passed(void *ctx, const struct batch *batch, bool linked)
         return;
     bool large = takes_large(self, batch), keeps = large || has_room(self, batch, linked);
     self->offered += batch->payload->size;
-    if (!keeps && !gather_skip(self, batch))
+    if (!keeps && !gather_skip(self, batch, linked))
         return;
     struct gathered *one = calloc(1, sizeof *one);
     if (!one) {

@@ -421,7 +421,12 @@ static void let_in(struct status *self, uint32_t n)
 
 void looked_figures(struct status *self, struct looked *looked)
 {
+    status_lock(self);
+    const struct left_outs skipped = self->skipped_linked;
+    status_unlock(self);
     for (uint32_t i = 0; i < looked->count; i++) {
+        looked->traces[i].skipped = left_outs_find(&skipped, VIEW(""), looked->traces[i].start,
+                                                   looked->traces[i].end + PASSES_WITHIN);
         looked->traces[i].cpu_ns = looked->traces[i].wall_ns = 0;
         looked->traces[i].samples = 0;
         looked->traces[i].counted = 0;

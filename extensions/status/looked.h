@@ -31,6 +31,7 @@ struct looked_trace {
     bool root_linked;
     bool failed;    /* the status of a span is an error */
     bool times_cpu; /* cpu_ns is a measurement; filled by looked_figures */
+    bool skipped;   /* linked spans of it may not have been kept; likewise */
 };
 
 struct looked {
@@ -51,7 +52,7 @@ struct looked {
 /* Adds new blocks to the table, and creates it if needed. NULL: no memory. */
 struct looked *looked_update(struct status *self);
 
-/* Sets cpu_ns, wall_ns, samples, times_cpu and counted of all. */
+/* Sets cpu_ns, wall_ns, samples, times_cpu, counted and skipped of all. */
 void looked_figures(struct status *self, struct looked *looked);
 
 /* What began so much earlier than the extension was opened is old data that came after that. */
@@ -73,12 +74,16 @@ static inline uint64_t looked_whole_since(struct status *self)
     return since > self->reloaded ? since : self->reloaded;
 }
 
+/* From the end of a span to when it passes, at most: its export, and the hold. */
+#define PASSES_WITHIN (90 * NS_PER_S)
+
 /* Whether numbers of its spans, or spans with numbers, are missing. lost: figures_lost. */
 static inline bool looked_unsure(const struct status *self, const struct looked_trace *trace,
                                  uint64_t lost)
 {
     return looked_opened_amid(self, trace->start) ||
-           (trace->start <= lost && (trace->counted < trace->owing || !trace->counted));
+           (trace->start <= lost && (trace->counted < trace->owing || !trace->counted)) ||
+           trace->skipped;
 }
 
 /* NULL: not kept. */

@@ -66,7 +66,8 @@ struct status {
     uint64_t skipped, skipped_spans; /* requests that were not, and the spans in them; ... */
     uint64_t unseen, unseen_spans;   /* ... of these, those that were not even looked at */
     size_t lookable;                 /* spans of such requests that may be looked at */
-    struct left_outs left_outs, skipped_when; /* of profiles, of traces */
+    struct left_outs left_outs, skipped_when; /* of profiles, of traces without linked spans */
+    struct left_outs skipped_linked;          /* of traces with such */
     bool spare;  /* there is credit for a profile larger than that, or than granted */
     bool asleep; /* the thread waits to be woken */
     bool stopping;

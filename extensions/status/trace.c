@@ -248,14 +248,12 @@ static void drop_copies(struct trace_writing *writing)
 
 enum { MISSING_TEXT = 640 };
 
-/* From the end of a span to when it passes, at most: its export, and the hold. */
-#define PASSES_WITHIN (90 * NS_PER_S)
-
 /* Whether traces were not kept when spans of these times may have passed. */
 static bool was_skipped(struct status *self, uint64_t first, uint64_t last)
 {
     status_lock(self);
-    bool skipped = left_outs_find(&self->skipped_when, VIEW(""), first, last + PASSES_WITHIN);
+    bool skipped = left_outs_find(&self->skipped_linked, VIEW(""), first, last + PASSES_WITHIN) ||
+                   left_outs_find(&self->skipped_when, VIEW(""), first, last + PASSES_WITHIN);
     status_unlock(self);
     return skipped;
 }

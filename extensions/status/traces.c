@@ -413,10 +413,10 @@ static const char *unsure_why(const struct status *self, const struct unsure *un
 {
     if (unsure->amid < unsure->count)
         return unsure->amid == 0
-                   ? "more than 2,000 spans and samples came a second, or newer ones took their "
-                     "place"
+                   ? "more than 2,000 spans and samples came a second, newer ones took their "
+                     "place, or spans were skipped"
                    : "they began before this extension was opened, more than 2,000 spans and "
-                     "samples came a second, or newer ones took their place";
+                     "samples came a second, newer ones took their place, or spans were skipped";
     return self->reloaded ? "they began before a reload changed this extension"
                           : "they began in an earlier process";
 }

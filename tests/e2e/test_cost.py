@@ -111,3 +111,23 @@ def test_a_large_profile_is_kept_soon_after_a_burst(tmp_path):
         return kept("after")
     assert harness.wait_for(comes, 50)
     assert status.stop() == 0, status.tail()
+
+
+def test_a_row_says_that_linked_spans_of_its_trace_may_have_been_skipped(tmp_path):
+    status, [quiet] = Status(tmp_path), span_ids(1)
+    send(status, "till", [quiet])
+
+    def row():
+        return next(iter(status.get("/api/traces", span_id=quiet)["traces"]), None)
+    first = harness.wait_for(row, 30)
+    assert (first["linked_spans"], first["samples"], first["numbers_known"]) == (0, 0, True), first
+
+    def skipped():
+        spans = span_ids(500)
+        profile(status, "shop", spans)
+        send(status, "shop", spans, padding=4000)
+        return status.get("/api/traces", limit=1)["keep"]["skipped_spans"]
+    assert harness.wait_for(skipped, 60), status.tail()
+    last = row()
+    assert (last["linked_spans"], last["samples"], last["numbers_known"]) == (0, None, False), last
+    assert status.stop() == 0, status.tail()
