@@ -47,6 +47,44 @@ describe("traces of wall time only", () => {
   }
 });
 
+describe("a recursive function", () => {
+  const focused = (page) => page.evaluate(() => document.activeElement.textContent);
+  let spanlink, root;
+  before(async () => {
+    spanlink = await Spanlink.start(HASTY);
+    root = await sendLinked(spanlink, "shop", "GET /",
+      [{ stack: ["main", "fib", "fib", "fib"], value: 100_000_000 },
+        { stack: ["main", "encode"], value: 20_000_000 }]);
+  });
+  after(() => spanlink.remove());
+
+  test("has the same time of its own in the table and in the sandwich", async () => {
+    const page = await open(browser, `${spanlink.url}/#/flame?span=${root.spanId}&show=sandwich&fn=fib`);
+    await page.getByRole("row", { name: "fib 100 ms 83.3 % 100 ms 83.3 %" }).waitFor();
+    await page.getByText("fib 100 ms · 83.3 % of all, 100 ms itself").waitFor();
+    await close(page);
+  });
+
+  for (const show of ["Table", "Both", "Sandwich"]) {
+    test(`chosen in ${show} keeps the focus, and Back leads there`, async () => {
+      const page = await open(browser, `${spanlink.url}/#/flame?span=${root.spanId}`);
+      await page.getByRole("button", { name: show, exact: true }).click();
+      const address = page.url();
+      const chosen = page.getByRole("rowheader").getByRole("button", { name: "encode", exact: true });
+      await chosen.press("Enter");
+      await page.getByRole("group", { name: "Callers of encode" }).waitFor();
+      assert.equal(await focused(page), "encode");
+      await page.getByText("Callers and callees of encode").waitFor({ state: "attached" });
+      await page.goBack();
+      assert.equal(page.url().replace(/&fn=.*/, ""), address.replace(/&fn=.*/, ""));
+      await page.getByRole("button", { name: show, exact: true, pressed: true }).waitFor();
+      await page.getByRole("group", { name: "Callers of encode" }).waitFor({ state: "detached" });
+      assert.equal(await focused(page), "encode");
+      await close(page);
+    });
+  }
+});
+
 describe("a linked span", () => {
   let spanlink, root;
   before(async () => {

@@ -60,14 +60,19 @@ export function fill(node, ...children) {
 
 const called = (control) => control.ariaLabel ?? (control.closest("label") ?? control).firstChild?.textContent;
 
-/** As fill(), but a control in the node that has the focus leaves it to the new one of its name. */
-export function refill(node, ...children) {
+/** Gives the focus to the control of a name in a node. */
+export const focusOn = (node, name) => [...node.querySelectorAll("input, select, button")].find(
+	(each) => called(each) === name)?.focus({ preventScroll: true });
+
+/** Changes a node; a control in it that has the focus leaves it to the new one of its name. */
+export function keepFocus(node, change) {
 	const name = node.contains(document.activeElement) && called(document.activeElement);
-	fill(node, ...children);
-	if (!name) return;
-	[...node.querySelectorAll("input, select, button")].find((each) => called(each) === name)
-		?.focus({ preventScroll: true });
+	change();
+	if (name) focusOn(node, name);
 }
+
+/** As fill(), with keepFocus(). */
+export const refill = (node, ...children) => keepFocus(node, () => fill(node, ...children));
 
 export function copyButton(text, label) {
 	const button = h("button.quiet.small", { type: "button", "aria-label": label, text: "Copy",

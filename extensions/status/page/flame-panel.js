@@ -3,7 +3,7 @@
  * downloads.
  */
 import { get, url } from "./api.js";
-import { announce, fill, h, plain, refill, segmented, select } from "./dom.js";
+import { announce, fill, focusOn, h, keepFocus, plain, segmented, select } from "./dom.js";
 import { FlameCanvas } from "./flame-canvas.js";
 import { matcher } from "./flame-layout.js";
 import { count, inUnit, localRoot, named, percent, plural, profileType, sentence, spanIdOf,
@@ -80,10 +80,10 @@ export class FlamePanel {
 		this.load();
 	}
 
-	set(changes) {
+	set(changes, step) {
 		Object.assign(this.state, changes);
 		for (const key of Object.keys(this.state)) if (!this.state[key]) delete this.state[key];
-		this.changed?.({ ...this.state });
+		this.changed?.({ ...this.state }, step);
 	}
 
 	query() {
@@ -103,7 +103,7 @@ export class FlamePanel {
 			if (this.signal.aborted || turn !== this.loads) return;
 			Object.assign(this, answer, { against, names: answer.names.map(plain) });
 			this.unit = against && this.state.by === "share" ? null : answer.meta.unit;
-			this.build();
+			keepFocus(this.host, () => this.build());
 		} catch (problem) {
 			if (this.signal.aborted || turn !== this.loads || problem.name === "AbortError") return;
 			if (problem.other) {
@@ -190,7 +190,7 @@ export class FlamePanel {
 			zoomed: () => this.zoomed() });
 		this.chosen = h("div");
 		this.stage = h("div");
-		refill(this.host, this.toolbar(), this.state.vs && this.wrong?.vs === this.state.vs
+		fill(this.host, this.toolbar(), this.state.vs && this.wrong?.vs === this.state.vs
 			&& h("p", { role: "alert" }, h("span.badge.bad", this.wrong.text)), this.summary(), this.stage, this.chosen);
 		this.graph.show({ tree: this.tree, names: this.names, unit: this.unit, was: this.against?.was });
 		this.arrange();
@@ -346,7 +346,7 @@ export class FlamePanel {
 			: `${share} in ${plural(found.functions, "function")}`;
 		if (speak) announce(`Found ${this.share.textContent}`);
 		const [only, another] = speak && this.showing() === "sandwich" ? this.ordered() : [];
-		if (only !== undefined && another === undefined) this.openSandwich(this.names[only]);
+		if (only !== undefined && another === undefined) this.openSandwich(this.names[only], true);
 		else this.showTable();
 	}
 
@@ -380,9 +380,13 @@ export class FlamePanel {
 		this.searchNow(true);
 	}
 
-	openSandwich(name) {
-		this.set({ show: "sandwich", fn: name });
+	openSandwich(name, typed) {
+		this.set({ show: "sandwich", fn: name }, !typed);
 		this.arrange();
+		if (typed) return;
+		this.stage.querySelector(".scroll").focus({ preventScroll: true });
+		focusOn(this.stage, name);
+		announce(`Callers and callees of ${name}`);
 	}
 
 	/* The functions that match the search, in the order of the table. */
@@ -473,7 +477,7 @@ export class FlamePanel {
 		fill(middle, h("p.summary", code(fn), " ",
 			h("b", above.value(callees.total[0])),
 			` · ${percent(callees.total[0] / (this.tree.total[0] || 1))} of all, `,
-			`${above.value(callees.self[0])} itself`),
+			`${above.value(this.costs.self[name])} itself`),
 		h("h2", "Callers"), above.element, h("h2", "Callees"), below.element);
 		above.later();
 		below.later();

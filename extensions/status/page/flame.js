@@ -34,6 +34,12 @@ export class View {
 
 	update(route) {
 		const { source, state } = split(route.params);
+		const drawn = (of, { type, vs }) => JSON.stringify([of, type, vs]);
+		if (this.panel && drawn(source, state) === drawn(this.source, this.panel.state)) {
+			this.panel.state = state;
+			this.panel.load();
+			return;
+		}
 		renewed(this);
 		Object.assign(this, { source, state });
 		// That of a service stays until there is a new one: it has what chooses another time.
@@ -47,7 +53,7 @@ export class View {
 		else this.serviceHead(host);
 		if (!source.span && !source.trace && source.service === undefined) return;
 		this.panel = new FlamePanel(host, { source, state, signal: this.scope.signal,
-			label: title(route), changed: (now) => note(link("flame", { ...source, ...now })) });
+			label: title(route), changed: (now, step) => note(link("flame", { ...source, ...now }), step) });
 	}
 
 	async spanHead() {

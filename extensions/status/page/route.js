@@ -26,7 +26,7 @@ export function go(address) {
 	location.hash = address;
 }
 
-/** Puts the state of the view into its address, without a new entry in the history. */
-export function note(address) {
-	if (location.hash !== address) history.replaceState(null, "", address);
+/** Puts the state of the view into its address; without `step`, without an entry in the history. */
+export function note(address, step) {
+	if (location.hash !== address) history[step ? "pushState" : "replaceState"](null, "", address);
 }
