@@ -73,6 +73,11 @@ static struct attributes texts(struct ottl_run *run, const struct ottl_node *cal
     return list;
 }
 
+static const char *check_keys(const struct ottl_node *call)
+{
+    return call->items[1]->kind == NODE_LITERAL ? "expected a list of keys" : NULL;
+}
+
 static struct ottl_value keep_keys(struct ottl_run *run, const struct ottl_node *call)
 {
     struct target target;
@@ -405,7 +410,7 @@ const struct ottl_function ottl_editors[] = {
     {"delete_key", "target,key", delete_key, FN_NO_PATTERN, false, 0, NULL},
     {"delete_matching_keys", "target,pattern", delete_matching_keys, 1, false, 0, NULL},
     {"keep_matching_keys", "target,pattern", keep_matching_keys, 1, false, 0, NULL},
-    {"keep_keys", "target,keys", keep_keys, FN_NO_PATTERN, false, 0, NULL},
+    {"keep_keys", "target,keys", keep_keys, FN_NO_PATTERN, false, 0, check_keys},
     {"limit", "target,limit,priority_keys", limit, FN_NO_PATTERN, false, 0, check_limit},
     {"merge_maps", "target,source,strategy", merge_maps, FN_NO_PATTERN, false, 0, check_strategy},
     {"truncate_all", "target,limit,utf8_safe?,truncation_marker?", truncate_all, FN_NO_PATTERN,
