@@ -3,7 +3,8 @@
 #   cmake -DFOLDER=... -DOUT=... -P embed.cmake
 # The order is that of the names and nothing else goes in, so that equal files make equal bytes.
 # Lines lose their indentation by tabs, and comments that begin a line go: a sixth of the page. So do
-# spaces and ends of lines beside a sign in CSS and JavaScript, where nothing depends on them: in
+# spaces and ends of lines beside a sign in CSS and JavaScript, where nothing depends on them, and
+# the semicolon at the end of a block: in
 # JavaScript outside of "texts" and `templates`, and not in a line with several of the latter. A
 # regular expression writes a space as \s. tests/browser/made.test.mjs compares what is left with
 # the files.
@@ -49,6 +50,7 @@ function(tighten text out)
     string(APPEND all "${short}\n")
   endforeach()
   string(REGEX REPLACE "([,{(${semicolon}])\n" "\\1" all "${all}")
+  string(REPLACE "${semicolon}}" "}" all "${all}")
   string(REPLACE "${backslash}" "\\" all "${all}")
   string(REPLACE "${semicolon}" ";" all "${all}")
   string(REPLACE "${bracket_open}" "[" all "${all}")
@@ -84,6 +86,7 @@ foreach(name ${files})
       string(REPLACE " {" "{" text "${text}")
       string(REPLACE " }" "}" text "${text}")
       string(REGEX REPLACE "([,;{}])\n\t*" "\\1" text "${text}")
+      string(REPLACE ";}" "}" text "${text}")
     else()
       foreach(sign "=>" "===" "!==" "=" "&&" "||" "??" "<" ">" ">=" "<=")
         string(REPLACE " ${sign} " "${sign}" text "${text}")

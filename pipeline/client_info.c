@@ -20,6 +20,14 @@ struct client_info *client_info_new(const char *address, struct view headers)
     return info;
 }
 
+/* Its name in lower case, then its value. */
+static void put_header(uint8_t *out, const char *header, size_t size)
+{
+    memcpy(out, header, size);
+    for (; *out; out++)
+        *out = (uint8_t)tolower(*out);
+}
+
 /* Appends the headers of a name to out, which has room for all; NULL: they are counted only. */
 static size_t put_named(const struct client_info *info, const char *name, uint8_t *out)
 {
@@ -29,9 +37,7 @@ static size_t put_named(const struct client_info *info, const char *name, uint8_
         const char *value = at + strlen(at) + 1, *next = value + strlen(value) + 1;
         if (strcasecmp(at, name) == 0) {
             if (out)
-                memcpy(out + size, at, (size_t)(next - at));
-            for (uint8_t *c = out ? out + size : NULL; c && *c; c++)
-                *c = (uint8_t)tolower(*c);
+                put_header(out + size, at, (size_t)(next - at));
             size += (size_t)(next - at);
         }
         at = next;

@@ -145,7 +145,6 @@ static inline void status_unlock(struct status *self)
     pthread_mutex_unlock(&self->watch->lock);
 }
 
-/* Maximum size of a response, bytes. */
-#define ANSWER_MAX ((size_t)64 << 20)
+#define ANSWER_MAX ((size_t)64 << 20) /* maximum size of a response, bytes */
 
 #endif
