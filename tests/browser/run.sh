@@ -10,4 +10,6 @@ root=$(cd "$here/../.." && pwd)
 "$here/setup.sh"
 files=("$@")
 [ $# -gt 0 ] || files=("$here"/*.test.mjs)
-exec "$root/build/browser/node" --test --test-concurrency=1 --test-reporter=spec "${files[@]}"
+# A test that fails may leave a program behind, which would keep its file from ending.
+exec "$root/build/browser/node" --test --test-force-exit --test-concurrency=1 \
+  --test-reporter=spec "${files[@]}"
