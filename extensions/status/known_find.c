@@ -142,14 +142,10 @@ bool known_may_predate(const struct known *known, const struct known_span *span,
     return time && (!window || window->start <= time);
 }
 
-/* Another kind or process, or a profile that was sent again, may come after the first that covers a
- * span's end, and the span's clock may be behind. */
-#define SETTLES (15 * NS_PER_S)
-
 bool known_service_may_grow(const struct known_service *service, uint64_t end, uint64_t now)
 {
     uint64_t hold = service->hold ? service->hold : KNOWN_OPENS;
-    return end && service->last_end && service->last_end < end + SETTLES && now < end + hold;
+    return end && service->last_end && service->last_end < end && now < end + hold;
 }
 
 bool known_may_grow(const struct known *known, const struct known_span *span, uint64_t end,

@@ -58,8 +58,8 @@ int64_t known_out_of_reach(const struct known *known, const struct known_span *s
 bool known_may_predate(const struct known *known, const struct known_span *span, uint64_t time);
 
 /* Whether profiles with more samples of a span may come: none of its service, or of the one under
- * whose name its samples come, reaches 15 s beyond its end yet, and its spans wait for as long.
- * end: wall; 0: not known. now: wall. */
+ * whose name its samples come, covers its end yet, and its spans wait for as long. end: wall; 0:
+ * not known. now: wall. */
 bool known_may_grow(const struct known *known, const struct known_span *span, uint64_t end,
                     uint64_t now);
 bool known_service_may_grow(const struct known_service *service, uint64_t end, uint64_t now);

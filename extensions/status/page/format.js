@@ -38,7 +38,7 @@ export function cpuTime(of, unit = "") {
 export const brief = (of) => (wallOnly(of) ? `${duration(of.wall_ns)} wall` : cpuTime(of));
 
 /** Said of numbers that may grow. */
-export const SO_FAR = "So far: profiles with more of its samples may come.";
+export const SO_FAR = "So far: the profile that covers its end has not come yet, so more samples may come.";
 
 /** What is compared: CPU time, or else wall time. */
 export const cost = (of) => (wallOnly(of) ? of.wall_ns : of.cpu_ns);

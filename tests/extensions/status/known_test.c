@@ -1709,35 +1709,6 @@ START_TEST(spans_of_two_services_with_one_id_stay_apart)
 }
 END_TEST
 
-static bool grows(const struct rig *rig, uint64_t after)
-{
-    return known_may_grow(&rig->known, known_find(&rig->known, 1), NOW, NOW + after);
-}
-
-START_TEST(numbers_may_grow_until_a_profile_is_well_beyond_the_end)
-{
-    struct rig rig;
-    struct watch_window window = {.service = shop(),
-                                  .kind = "process_cpu",
-                                  .start = NOW - NS_PER_S,
-                                  .end = NOW - NS_PER_S / 2,
-                                  .arrived = NOW,
-                                  .times_cpu = true,
-                                  .hold = 45 * NS_PER_S};
-    rig_init(&rig);
-    sampled_in(&rig, window, (struct watch_sample){.id = 1, .samples = 1, .cpu_ns = 5});
-    ck_assert(grows(&rig, NS_PER_S));
-    window.end = NOW + 5 * NS_PER_S; /* another kind, or an earlier window, may be on its way */
-    known_window_came(&rig.known, &window);
-    ck_assert(grows(&rig, 6 * NS_PER_S));
-    ck_assert(!grows(&rig, 46 * NS_PER_S)); /* no span would wait any more */
-    window.end = NOW + 15 * NS_PER_S;
-    known_window_came(&rig.known, &window);
-    ck_assert(!grows(&rig, 16 * NS_PER_S));
-    rig_release(&rig);
-}
-END_TEST
-
 START_TEST(each_window_says_whether_it_holds_samples)
 {
     struct rig rig;
@@ -2281,7 +2252,6 @@ SUITE_MAIN(
     a_child_that_memory_confirms_is_linked_and_costs_nothing,
     numbers_of_a_forgotten_span_are_handed_on, a_route_has_the_samples_of_the_spans_that_it_counts,
     a_route_with_wall_time_only_has_no_cpu_time, each_window_says_whether_it_holds_samples,
-    numbers_may_grow_until_a_profile_is_well_beyond_the_end,
     a_service_has_the_reason_of_its_spans_that_other_kinds_name,
     samples_of_an_earlier_process_count_when_their_span_passes_here,
     samples_that_came_here_do_not_count_again_as_those_of_another_process,
