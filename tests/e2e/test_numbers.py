@@ -129,7 +129,7 @@ def test_a_trace_says_that_a_part_of_it_was_evicted(tmp_path):
         status.send(uploads.trace_request("noise", [(*ids(99), now, now + 1, False)],
                                           parent="77" * 8, attributes={"body": noise}))
         return len(status.get("/api/traces/" + trace)["spans"]) == 1
-    assert harness.wait_for(evicted, 60), status.tail()
+    assert harness.wait_for(evicted, 240), status.tail()
     left = status.get("/api/traces/" + trace)
     assert left["truncated"] and left["text"].startswith("8 more spans of it gave way")
     assert status.stop() == 0, status.tail()

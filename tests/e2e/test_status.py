@@ -1386,7 +1386,7 @@ def test_a_full_keep_lets_the_oldest_go(tmp_path):
             sent += 1
         return status.get("/api/traces", limit=1)["keep"]["evicted_requests"]
 
-    assert harness.wait_for(evicted, 30)
+    assert harness.wait_for(evicted, 120)
     keep = status.get("/api/traces", limit=1)["keep"]
     assert 0 < keep["evicted_requests"] <= sent and keep["evicted_for_memory"] == 0
     assert keep["evicted_requests"] <= keep["evicted_spans"] <= sent
