@@ -100,7 +100,8 @@ pytest_run() { # folder, option...
   failed=$((failed + ${bad:-0} + ${errors:-0}))
 }
 
-# Tests of runs that last minutes wait for them in one process; the others wait for much else.
+# These four share runs that last minutes, so one process has them all. The others are independent
+# of each other, and mostly wait.
 e2e_run() {
   local module waits=() others=()
   for module in example link loss recorded; do

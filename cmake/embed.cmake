@@ -4,10 +4,9 @@
 # The order is that of the names and nothing else goes in, so that equal files make equal bytes.
 # Lines lose their indentation by tabs, and comments that begin a line go: a sixth of the page. So do
 # spaces and ends of lines beside a sign in CSS and JavaScript, where nothing depends on them, and
-# the semicolon at the end of a block: in
-# JavaScript outside of "texts" and `templates`, and not in a line with several of the latter. A
-# regular expression writes a space as \s. tests/browser/made.test.mjs compares what is left with
-# the files.
+# the semicolon at the end of a block: in JavaScript outside of "texts" and `templates`, and not in a
+# line with several of the latter. A regular expression writes a space as \s.
+# tests/browser/made.test.mjs compares what is left with the files.
 # Control characters stand for the signs that mean something in a list of CMake.
 string(ASCII 1 semicolon)
 string(ASCII 2 bracket_open)

@@ -83,7 +83,7 @@ struct component {
      * called only between open and close. NULL: it is no authenticator. */
     const struct authenticator *(*authenticator)(void *self);
 
-    /* Bytes for the memory budget, of all there are; 0: any. Before anything opens. NULL: none. */
+    /* Bytes for the memory budget; 0: no preference. Called before anything opens. NULL: none. */
     size_t (*memory_limit)(const void *self, size_t total);
     size_t charges; /* bytes of that budget that an open instance takes before any data */
 

@@ -13,7 +13,7 @@ struct graphs {
     pthread_cond_t wake;
     http_handler_fn *draw;
     void *ctx;
-    struct http_request *first, *second; /* in hand or next, and next; NULL: none */
+    struct http_request *first, *second; /* the one drawn, and the one that waits; NULL: none */
     bool open, stopping;
 };
 

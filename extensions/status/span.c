@@ -287,7 +287,7 @@ static void tell_waiting(struct span_told *told, const struct watch_waiting *wai
     uint64_t now = clock_wall(told->self->env->clock);
     char longest[64] = "";
     if (waiting->due > now)
-        snprintf(longest, sizeof longest, ", by what is known now for up to %" PRIu64 " s more",
+        snprintf(longest, sizeof longest, ", for up to %" PRIu64 " s more as far as is known",
                  (waiting->due - now + NS_PER_S - 1) / NS_PER_S);
     snprintf(buffers->text_buffer, sizeof buffers->text_buffer,
              "It waits for a profile of its time that names it, or for the proof that none "

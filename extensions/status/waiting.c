@@ -122,7 +122,7 @@ static void say(const struct waiting *waiting, uint64_t now, char *out)
                         one ? " waits" : "s wait", one ? "its" : "their");
     if (waiting->due > now)
         snprintf(out + size, ANSWER_ERROR - (size_t)size,
-                 ", by what is known now for up to %" PRIu64 " s more",
+                 ", for up to %" PRIu64 " s more as far as is known",
                  (waiting->due - now + NS_PER_S - 1) / NS_PER_S);
 }
 

@@ -349,7 +349,7 @@ describe("spans that wait for their samples", () => {
   });
   after(() => spanlink.remove());
 
-  const WAITS = /^1 span waits for its samples, by what is known now for up to \d+ s more/;
+  const WAITS = /^1 span waits for its samples, for up to \d+ s more as far as is known/;
   for (const [view, address] of [["the trace", ({ traceId }) => `trace/${traceId}`],
     ["its address in the list", ({ traceId }) => `traces/${traceId}`],
     ["the flame graph of the span", ({ spanId }) => `flame?span=${spanId}`],

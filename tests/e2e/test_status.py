@@ -1192,8 +1192,8 @@ def test_what_waits_is_said_to_wait(tmp_path):
     for path, query in ((f"/api/traces/{trace}", {}), ("/api/flamegraph", {"span": root}),
                         ("/api/flamegraph", {"trace": trace})):
         told = status.get(path, 404, **query)
-        assert re.fullmatch(r"1 span waits for its samples, by what is known now for up to "
-                            r"(4\d|50) s more", told["error"])
+        assert re.fullmatch(r"1 span waits for its samples, for up to "
+                            r"(4\d|50) s more as far as is known", told["error"])
         assert told["waiting"]["spans"] == 1 and told["waiting"]["all"]
         assert 0 < int(told["waiting"]["until_unix_nano"]) - start < 60e9
     for path, query in ((f"/api/traces/{other_trace}", {}), ("/api/flamegraph", {"span": child_only}),
@@ -1207,7 +1207,7 @@ def test_what_waits_is_said_to_wait(tmp_path):
         assert found["traces"] == []
         return found["waiting"]["spans"]
     told = status.get(f"/api/spans/{root}")
-    assert re.search(r"proof that none does, by what is known now for up to (4\d|50) s more\.$", told["text"])
+    assert re.search(r"proof that none does, for up to (4\d|50) s more as far as is known\.$", told["text"])
     assert (told["name"], told["service"]) == ("GET /", "shop")
     assert waiting() == waiting(trace_id=trace) == waiting(trace_id=trace[:9]) == 1
     assert waiting(span_id=root) == waiting(service="shop") == waiting(service="sh*") == 1

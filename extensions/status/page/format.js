@@ -63,14 +63,14 @@ export function percent(share) {
 }
 
 /**
- * "2 more spans wait for their samples, by what is known now for up to 38 s more", from `waiting` of
+ * "2 more spans wait for their samples, for up to 38 s more as far as is known", from `waiting` of
  * a response; "": none does.
  */
 export function waits({ spans, until_unix_nano: until } = {}, more = "") {
 	if (!spans) return "";
 	const left = until ? Math.ceil((millis(until) - Date.now()) / 1000) : 0;
 	return `${plural(spans, `${more}span`)} ${spans === 1 ? "waits for its" : "wait for their"} samples`
-		+ (left > 0 ? `, by what is known now for up to ${left} s more` : "");
+		+ (left > 0 ? `, for up to ${left} s more as far as is known` : "");
 }
 
 /** The span id in an id or a traceparent; null: there is none. */
