@@ -6,7 +6,6 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 client=confluent-kafka==2.8.0
-xdist=pytest-xdist==3.8.0
 export OUT=$root/build/e2e
 export BIN=$OUT/bin VENV=$OUT/venv E2E_JOBS=${E2E_JOBS:-2} GO=${GO:-}
 
@@ -16,7 +15,6 @@ flock 9
 # shellcheck source=tests/e2e/setup_lib.sh
 . "$root/tests/e2e/setup_lib.sh"
 
-"$VENV/bin/python" -m pip install -q --disable-pip-version-check "$xdist"
 command -v java >/dev/null || install default-jdk-headless
 if ! built kafka "$here/pom.xml" || ! compgen -G "$OUT/kafka/kafka_*.jar" >/dev/null; then
     command -v mvn >/dev/null || install maven
