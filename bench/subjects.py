@@ -2,6 +2,7 @@
 
 import pathlib
 import subprocess
+import tempfile
 
 from drive import free_port, pinned, stop, wait_for_port
 
@@ -120,8 +121,8 @@ class Subject:
     def __init__(self, bench, form="http", gzip=False, stall=False, **extra):
         self.bench, self.grpc, self.gzip = bench, form == "grpc", gzip
         self.http_port, self.grpc_port, self.profile_port = free_port(), free_port(), free_port()
-        self.folder = bench.folder / f"{self.name}-{self.http_port}"
-        self.folder.mkdir(parents=True)
+        bench.folder.mkdir(parents=True, exist_ok=True)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{self.name}-", dir=bench.folder))
         self.sink = bench.sink(grpc=self.grpc, stall=stall)
         self.extra, self.stall = extra, stall
         self.process = None
