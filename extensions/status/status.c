@@ -83,26 +83,31 @@ static bool find_file(struct http_request *request, const char *path)
     return false;
 }
 
-static const struct {
+/* How a request is answered: most read what is kept, and take turns. */
+enum way { IN_TURN, AT_ONCE, ON_GRAPHS_THREAD };
+
+struct route {
     const char *path;
+    enum way way;
     void (*answer)(struct status *self, struct http_request *request);
     void (*answer_one)(struct status *self, struct http_request *request, const char *rest);
-} routes[] = {
-    {"/api/traces", traces_answer, NULL},
-    {"/api/traces/", NULL, trace_answer},
-    {"/api/spans/", NULL, span_answer},
-    {"/api/flamegraph", flame_answer, NULL},
-    {"/api/services", services_answer, NULL},
-    {"/api/cost", cost_answer, NULL},
-    {"/api/pipelines", pipelines_answer, NULL},
-    {"/api/config", config_answer, NULL},
-    {"/docs/", NULL, docs_answer},
+};
+
+static const struct route routes[] = {
+    {"/api/traces", IN_TURN, traces_answer, NULL},
+    {"/api/traces/", IN_TURN, NULL, trace_answer},
+    {"/api/spans/", IN_TURN, NULL, span_answer},
+    {"/api/flamegraph", ON_GRAPHS_THREAD, flame_answer, NULL},
+    {"/api/services", IN_TURN, services_answer, NULL},
+    {"/api/cost", IN_TURN, cost_answer, NULL},
+    {"/api/pipelines", AT_ONCE, pipelines_answer, NULL},
+    {"/api/config", IN_TURN, config_answer, NULL},
+    {"/docs/", IN_TURN, NULL, docs_answer},
 };
 
 /* Those that read what is kept take turns: a mutex alone would be had again and again by the thread
- * of the flame graphs. */
-static void answer_in_turn(struct status *self, struct http_request *request, size_t route,
-                           const char *rest)
+ * of the flame graphs. False: the configuration was reloaded, and the request is answered. */
+static bool take_turn(struct status *self, struct http_request *request)
 {
     gather_take(self);
     gather_settle(self, true);
@@ -110,33 +115,48 @@ static void answer_in_turn(struct status *self, struct http_request *request, si
     pthread_mutex_lock(&self->turn);
     pthread_mutex_lock(&self->looking);
     pthread_mutex_unlock(&self->turn);
-    if (self->retired)
-        answer_error(request, 503, "the configuration was reloaded: ask again");
-    else if (routes[route].answer)
-        routes[route].answer(self, request);
-    else
-        routes[route].answer_one(self, request, rest);
+    if (!self->retired)
+        return true;
+    pthread_mutex_unlock(&self->looking);
+    answer_error(request, 503, "the configuration was reloaded: ask again");
+    return false;
+}
+
+static void end_turn(struct status *self)
+{
     pthread_mutex_unlock(&self->looking);
 }
 
 static void draw_graph(void *ctx, struct http_request *request)
 {
-    size_t route = 0;
-    while (routes[route].answer != flame_answer)
-        route++;
-    answer_in_turn(ctx, request, route, "");
+    struct status *self = ctx;
+    if (!take_turn(self, request))
+        return;
+    flame_answer(self, request);
+    end_turn(self);
 }
 
-static void answer_route(struct status *self, struct http_request *request, size_t route,
-                         const char *rest)
+static void run_route(struct status *self, struct http_request *request, const struct route *route,
+                      const char *rest)
 {
-    bool graph = routes[route].answer == flame_answer;
-    if (graph && !graphs_put(&self->graphs, request))
-        answer_error(request, 503, "other flame graphs are being drawn: try again in a second");
-    else if (routes[route].answer == pipelines_answer && !self->retired)
-        pipelines_answer(self, request); /* reads nothing that is kept */
-    else if (!graph)
-        answer_in_turn(self, request, route, rest);
+    if (route->answer)
+        route->answer(self, request);
+    else
+        route->answer_one(self, request, rest);
+}
+
+static void answer_route(struct status *self, struct http_request *request,
+                         const struct route *route, const char *rest)
+{
+    if (route->way == ON_GRAPHS_THREAD) {
+        if (!graphs_put(&self->graphs, request))
+            answer_error(request, 503, "other flame graphs are being drawn: try again in a second");
+    } else if (route->way == AT_ONCE && !self->retired) {
+        run_route(self, request, route, rest);
+    } else if (take_turn(self, request)) {
+        run_route(self, request, route, rest);
+        end_turn(self);
+    }
 }
 
 static bool find_route(struct status *self, struct http_request *request, const char *path)
@@ -147,7 +167,7 @@ static bool find_route(struct status *self, struct http_request *request, const 
         bool front = strncmp(routes[i].path, path, size) == 0;
         if (!(routes[i].answer ? whole : front))
             continue;
-        answer_route(self, request, i, path + size);
+        answer_route(self, request, &routes[i], path + size);
         return true;
     }
     return false;
