@@ -40,8 +40,8 @@ static void write_hot(const struct span_profile *profile, struct bytes *out)
         if (!measure)
             return;
         written[most - profile->hot] = true;
-        bytes_printf(out, "%s%s %u%%", i ? ", " : ": ", *most->name ? most->name : "?",
-                     (unsigned)((double)measure * 100 / (double)total));
+        bytes_printf(out, "%s%s %.0f%%", i ? ", " : ": ", *most->name ? most->name : "?",
+                     (double)measure * 100 / (double)total);
     }
 }
 

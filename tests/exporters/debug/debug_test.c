@@ -157,7 +157,7 @@ START_TEST(detailed_shows_a_trace_as_a_tree_with_what_its_profiles_said)
     ck_assert_str_eq(
         tree, "trace abababababababababababababababab  shop  4 spans, 1 linked\n"
               "  GET /car                                   1.50 s   profile 0101010101010101, 11 "
-              "samples, 110.0 ms CPU: find_nearest 54%, sort 27%, alloc 9%\n"
+              "samples, 110.0 ms CPU: find_nearest 55%, sort 27%, alloc 9%\n"
               "    find_car                                 120.0 ms\n"
               "      db                                     500.0 us\n"
               "    reply                                    0.1 us\n"
@@ -222,7 +222,7 @@ START_TEST(a_repeated_upload_counts_once)
     send_profile();
     SEND(7, {1, 0, "root", 0, 5, "0101010101010101"});
     const char *text = end();
-    ck_assert_msg(strstr(text, ", 11 samples, 110.0 ms CPU: find_nearest 54%"), "%s", text);
+    ck_assert_msg(strstr(text, ", 11 samples, 110.0 ms CPU: find_nearest 55%"), "%s", text);
 }
 END_TEST
 
@@ -233,7 +233,7 @@ START_TEST(samples_of_wall_time_are_not_added_to_those_of_cpu_time)
     send_profile();
     SEND(7, {1, 0, "root", 0, 5, "0101010101010101"});
     const char *text = end();
-    ck_assert_msg(strstr(text, ", 11 samples, 110.0 ms CPU: find_nearest 54%"), "%s", text);
+    ck_assert_msg(strstr(text, ", 11 samples, 110.0 ms CPU: find_nearest 55%"), "%s", text);
 }
 END_TEST
 
@@ -268,7 +268,7 @@ START_TEST(one_id_in_two_services_is_two_spans)
     SEND_OF("cli", 7, {1, 0, "call", 0, 9, "0101010101010101"});
     SEND_OF("srv", 8, {1, 9, "serve", 1, 5, "0101010101010101"});
     const char *text = end();
-    ck_assert_msg(strstr(text, "30.0 ms CPU: a 66%, b 33%\n"), "%s", text);
+    ck_assert_msg(strstr(text, "30.0 ms CPU: a 67%, b 33%\n"), "%s", text);
     ck_assert_msg(strstr(text, "50.0 ms CPU: b 80%, a 20%\n"), "%s", text);
     ck_assert_msg(!strstr(text, "not linked"), "%s", text);
 }
