@@ -2,10 +2,11 @@
 # Writes the files of a folder as a C table (extensions/status/page.h). Run by the build:
 #   cmake -DFOLDER=... -DOUT=... -P embed.cmake
 # The order is that of the names and nothing else goes in, so that equal files make equal bytes.
-# Lines lose their indentation by tabs, and comments that begin a line go: a sixth of the page. So do
-# spaces and ends of lines beside a sign in CSS and JavaScript, where nothing depends on them, and
-# the semicolon at the end of a block: in JavaScript outside of "texts" and `templates`, and not in a
-# line with several of the latter. A regular expression writes a space as \s.
+# Lines lose their indentation by tabs, and comments that begin a line go: a sixth of the page. So
+# do spaces and ends of lines beside a sign in CSS and JavaScript, where nothing depends on them, the
+# semicolon at the end of a block, and parentheses around a single parameter: in JavaScript outside
+# of "texts" and `templates`, and not in a line with several of the latter. Every statement that does
+# not end in a block needs its semicolon. A regular expression writes a space as \s.
 # tests/browser/made.test.mjs compares what is left with the files.
 # Control characters stand for the signs that mean something in a list of CMake.
 string(ASCII 1 semicolon)
@@ -43,12 +44,15 @@ function(tighten text out)
         # Without the space, two signs beside each other would be one.
         string(REGEX REPLACE "([^+]) \\+ ([^+])" "\\1+\\2" part "${part}")
         string(REGEX REPLACE "([^-]) - ([^-])" "\\1-\\2" part "${part}")
+        string(REGEX REPLACE " ([*/]) " "\\1" part "${part}")
+        string(REGEX REPLACE "([,(:=])\\(([a-zA-Z]+)\\)=>" "\\1\\2=>" part "${part}")
       endif()
       string(APPEND short "${part}")
     endforeach()
     string(APPEND all "${short}\n")
   endforeach()
-  string(REGEX REPLACE "([,{(${semicolon}])\n" "\\1" all "${all}")
+  string(REGEX REPLACE "([,{}(:?.|&=${semicolon}])\n" "\\1" all "${all}")
+  string(REGEX REPLACE "\n([]})?:.|&]|${bracket_close})" "\\1" all "${all}")
   string(REPLACE "${semicolon}}" "}" all "${all}")
   string(REPLACE "${backslash}" "\\" all "${all}")
   string(REPLACE "${semicolon}" ";" all "${all}")

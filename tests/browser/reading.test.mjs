@@ -85,6 +85,69 @@ describe("a recursive function", () => {
   }
 });
 
+test("a name of 70,000 characters is cut", async () => {
+  const spanlink = await Spanlink.start(HASTY);
+  const [trace, end] = [id(32), now()];
+  await sendSpans(spanlink, "A".repeat(70_000), [span({ trace, name: "GET /", start: end - MS, end })]);
+  await until(async () => (await spanlink.api(`/api/traces/${trace}`)).spans.length === 1, "the span");
+  const page = await open(browser, `${spanlink.url}/#/trace/${trace}`);
+  assert.equal(await page.getByRole("treeitem").getAttribute("aria-label"), `${"A".repeat(1000)}… GET /`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  assert.ok((await page.getByRole("heading", { level: 1 }).textContent()).length < 1010);
+  await close(page);
+  await spanlink.remove();
+});
+
+describe("a trace of ten services", () => {
+  const SERVICES = ["frontend", "backend", ...Array.from({ length: 8 }, (_, i) => `service-${i}`)];
+  let spanlink, root;
+  before(async () => {
+    spanlink = await Spanlink.start(HASTY);
+    const [trace, end] = [id(32), now()];
+    root = span({ trace, name: "GET /", start: end - 10n * NS, end: end - 9n * NS });
+    for (const [i, service] of SERVICES.entries()) {
+      await sendSpans(spanlink, service, [i === 0 ? root
+        : span({ trace, parent: root.spanId, name: "step", start: end - 9n * NS, end })]);
+    }
+    await until(async () => (await spanlink.api(`/api/traces/${trace}`)).spans.length
+      === SERVICES.length, "the spans");
+  });
+  after(() => spanlink.remove());
+
+  test("has a colour for each", async () => {
+    const page = await open(browser, `${spanlink.url}/#/trace/${root.traceId}`);
+    await page.getByRole("treeitem").nth(9).waitFor();
+    const colours = await page.locator(".chip .swatch").evaluateAll((all) => all.map(
+      (each) => getComputedStyle(each).backgroundColor));
+    assert.equal(new Set(colours).size, SERVICES.length);
+    const bars = await page.locator(".bar").evaluateAll((all) => all.map(
+      (each) => getComputedStyle(each).backgroundColor));
+    assert.equal(new Set(bars).size, SERVICES.length);
+    await close(page);
+  });
+
+  test("has the duration of its root in the list and on its page", async () => {
+    const page = await open(browser, `${spanlink.url}/#/traces`);
+    await page.getByRole("row", { name: "frontend GET /" }).getByRole("cell", { name: "1 s", exact: true }).waitFor();
+    await page.getByRole("link", { name: "frontend GET /" }).click();
+    const facts = page.locator(".facts").first();
+    await facts.getByText("Duration1 s", { exact: true }).waitFor();
+    await facts.getByText("All spanswithin 10 s", { exact: true }).waitFor();
+    await close(page);
+  });
+
+  test("is named where a traceparent names another one", async () => {
+    const page = await open(browser,
+      `${spanlink.url}/#/why?id=00-${"ab".repeat(16)}-${root.spanId}-01`);
+    const said = page.getByText(`this span is of trace ${root.traceId}`);
+    await said.waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.getByRole("textbox").fill(`00-${root.traceId}-${root.spanId}-01`);
+    await said.waitFor({ state: "detached" });
+    await close(page);
+  });
+});
+
 describe("a linked span", () => {
   let spanlink, root;
   before(async () => {
@@ -131,6 +194,8 @@ describe("a linked span", () => {
     for (const name of ["Mean", "This", "Change"]) {
       await page.getByRole("columnheader", { name }).waitFor();
     }
+    await page.getByText("Download").click();
+    await page.getByText("Without the comparison").waitFor();
     const text = await page.locator("main").innerText();
     assert.doesNotMatch(text, /\bbefore\b|\bnow\b|\bafter\b/i);
     assert.deepEqual(await violations(page), []);

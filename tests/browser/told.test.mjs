@@ -152,6 +152,23 @@ describe("CPU and wall time", () => {
     await close(page);
   });
 
+  test("are filtered while a row is chosen: a click opens it, and the focus stays in the list", async () => {
+    const page = await open(browser, spanlink.url);
+    const row = page.getByRole("link", { name: "shop GET /sum" });
+    await row.waitFor();
+    const fewer = page.getByLabel("CPU from");
+    await fewer.pressSequentially("4s");
+    await page.getByRole("link", { name: "pricing GET /price" }).focus();
+    await page.getByText("1 shown").waitFor();
+    assert.equal(await row.evaluate((link) => link === document.activeElement), true);
+    await fewer.fill("");
+    await page.getByText("3 shown").waitFor();
+    await fewer.pressSequentially("4s");
+    await page.getByRole("link", { name: "pricing GET /price" }).click({ delay: 100 });
+    await page.waitForURL(`${spanlink.url}/#/trace/${wall.traceId}`);
+    await close(page);
+  });
+
   test("stay filtered as their address says, whatever was typed before it was left", async () => {
     const page = await open(browser, `${spanlink.url}/#/traces?service=shop&linked=true&min_cpu=4s`);
     await page.getByText("1 shown").waitFor();

@@ -288,7 +288,7 @@ export class FlamePanel {
 		const kinds = [["pprof", "pprof", "pb.gz"], ["folded", "Folded stacks", "folded.txt"],
 			["svg", "SVG", "svg"]];
 		const close = () => (menu.open = false);
-		menu.append(h("div.menu-list", kinds.map(([format, text, ending]) => h("a", {
+		menu.append(h("div.menu-list", this.against && para(muted("Without the comparison")), kinds.map(([format, text, ending]) => h("a", {
 			href: url("/api/flamegraph", { ...this.query(), ...(this.against && { type: this.meta.type }), format }), download: `${name}.${ending}`,
 				text,
 			onclick: close }))));

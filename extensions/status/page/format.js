@@ -188,9 +188,10 @@ export function profileType(id) {
 	return (words[kind] ?? kind) + more;
 }
 
-/** A name that may be empty. */
+/** A name that may be empty, or too long to draw. */
 export function named(text, what = "no name") {
-	return text === "" || text === null || text === undefined ? `(${what})` : text;
+	return text === "" || text === null || text === undefined ? `(${what})`
+		: text.length > 1000 ? `${text.slice(0, 1000)}…` : text;
 }
 
 /** A message of the API as a sentence, unless it begins with the name of a parameter. */
@@ -199,6 +200,19 @@ export const sentence = (text) => text.replace(/^[a-z](?=[a-z]*\s)/, (c) => c.to
 
 /** "no sample" from no_sample */
 export const word = (text) => text.replaceAll("_", " ");
+
+const HUES = [210, 28, 150, 330, 265, 50, 185, 0, 95, 300];
+const hues = new Map();
+
+/** A hue of a service, another one for each as long as there are others. */
+export function serviceHue(name) {
+	if (!hues.has(name)) {
+		let at = hue(name);
+		if (hues.size < HUES.length) while ([...hues.values()].includes(HUES[at % HUES.length])) at++;
+		hues.set(name, HUES[at % HUES.length]);
+	}
+	return hues.get(name);
+}
 
 /** A hue from 0 to 359, always the same for a name. */
 export function hue(name) {

@@ -1,6 +1,6 @@
 /* Parts that several views share. */
 import { h } from "./dom.js";
-import { hue, named, sentence, waits } from "./format.js";
+import { named, sentence, serviceHue, waits } from "./format.js";
 import { link } from "./route.js";
 
 /** Time ranges that end now: `from` of the API, and a label. */
@@ -18,7 +18,7 @@ export function button(text, onclick, props) {
 	return h("button", { type: "button", text, onclick, ...props });
 }
 
-export const swatch = (service) => h("i.swatch", { style: { "--hue": hue(service) } });
+export const swatch = (service) => h("i.swatch", { style: { "--hue": serviceHue(service) } });
 
 /** The service and name of a span, with the service's colour. */
 export function who(service, name) {

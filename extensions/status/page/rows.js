@@ -69,7 +69,8 @@ export class Rows {
 		if (to > from) this.reached?.(to - 1);
 	}
 
-	/* Does not move nodes that stay, so that they keep the focus; a redrawn one gets it back. */
+	/* Does not move nodes that stay, so that they keep the focus; a redrawn one gets it back, the first
+	 * one that of a row which is gone. */
 	replace(wanted) {
 		const focused = [...this.drawn].find(([, row]) => row.node.contains(document.activeElement));
 		const stay = new Set([...wanted.values()].map((row) => row.node));
@@ -80,7 +81,7 @@ export class Rows {
 			if (node === next) next = next.nextSibling;
 			else this.host.insertBefore(node, next);
 		}
-		const again = focused && wanted.get(focused[0])?.node;
+		const again = focused && (wanted.get(focused[0])?.node ?? this.host.firstChild);
 		if (again && again !== focused[1].node) {
 			again.querySelector("[tabindex='0'], a")?.focus({ preventScroll: true });
 		}

@@ -2,8 +2,8 @@
 import { get, poll } from "./api.js";
 import { announce, copyButton, fill, h } from "./dom.js";
 import { FlamePanel } from "./flame-panel.js";
-import { between, brief, cost, count, cpuTime, dateTime, duration, hue, named, percent, plural,
-	SO_FAR, startless, waits, wallOnly, word } from "./format.js";
+import { between, brief, cost, count, cpuTime, dateTime, duration, named, percent, plural,
+	serviceHue, SO_FAR, startless, waits, wallOnly, word } from "./format.js";
 import { anchor, code, facts, failure, muted, para, renewed, swatch, who } from "./parts.js";
 import { link, note } from "./route.js";
 import { Rows } from "./rows.js";
@@ -154,14 +154,18 @@ export class View {
 	}
 
 	showHead() {
-		const [root] = this.order;
+		/* As the list names it. */
+		const rank = (span) => (span.parent_span_id ? Number(span.local_root) : 2);
+		const root = this.spans.reduce((a, b) => ((rank(b) - rank(a)
+			|| between(b.start_unix_nano, a.start_unix_nano)) > 0 ? b : a));
 		const services = Map.groupBy(this.spans, (span) => span.service);
 		const linked = this.spans.filter(isLinked);
-		fill(this.head, h("h1", who(root.span.service, root.span.name)),
+		fill(this.head, h("h1", who(root.service, root.name)),
 		h("p.crumbs", code(this.id), copyButton(this.id, "Copy the trace id"),
-			muted(begins(root.span, dateTime(root.span.start_unix_nano)))),
+			muted(begins(root, dateTime(root.start_unix_nano)))),
 		this.missing(),
-		facts(["Duration", duration(this.length)], ["Spans", count(this.spans.length)],
+		facts(["Duration", begins(root, duration(root.duration_ns))],
+				["All spans", this.length > root.duration_ns && `within ${duration(this.length)}`], ["Spans", count(this.spans.length)],
 			["Linked", count(linked.length)], ["CPU", times(this.spans, "", true) || "–"]),
 		h("div.chips", [...services].map(([name, spans]) => h("span.chip",
 			swatch(name), named(name, "no service"),
@@ -214,7 +218,7 @@ export class View {
 			: [this.offset(span), span.duration_ns].map((ns) => (100 * ns) / this.length);
 		const inside = left + wide >= 70 && left < 30;
 		const length = begins(span, duration(span.duration_ns));
-		const color = { "--hue": hue(span.service) };
+		const color = { "--hue": serviceHue(span.service) };
 		const failed = span.status?.code === 2 || span.status?.code === "ERROR";
 		const item = h("div.tree-cell", { role: "treeitem", "aria-level": node.level,
 			"aria-expanded": open, "aria-selected": String(node === this.node), "aria-posinset": node.index,
@@ -224,7 +228,7 @@ export class View {
 			"aria-description": length +
 				(isDrawn(span) ? `, ${cpuTime(span, " CPU")}` : "") +
 				(failed ? ", error" : ""),
-			tabindex: node === this.focus ? "0" : "-1", title: `${span.service} ${span.name}` },
+			tabindex: node === this.focus ? "0" : "-1", title: `${named(span.service)} ${named(span.name)}` },
 		h("span", { class: `twisty ${open === null ? "" : open === "true" ? "open" : "shut"}` }),
 		swatch(span.service),
 		h("span.label", node.parent?.span.service === span.service

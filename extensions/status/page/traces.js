@@ -1,7 +1,7 @@
 /* The live list of traces, with search and order. */
 import { connection, get, poll } from "./api.js";
 import { announce, fill, h, plain, segmented, select } from "./dom.js";
-import { ago, at, between, brief, cost, count, cpuTime, duration, isDuration, mostOf, plural,
+import { ago, at, between, brief, cost, count, cpuTime, duration, isDuration, mostOf, named, plural,
 	SO_FAR, spanIdOf, startless, traceIdOf, waits, wallOnly, word } from "./format.js";
 import { anchor, button, choices, failure, muted, notice, para, SAMPLES, who } from "./parts.js";
 import { go, link, note } from "./route.js";
@@ -183,16 +183,20 @@ export class View {
 			const right = isRight();
 			input.ariaInvalid = !right;
 			this.hint.textContent = right ? "" : `${label}: write one number and its unit, such as ${example}`;
-			if (right && value() !== (this.params[name] ?? "")) this.change(name, value());
+			if (right && value() !== (this.params[name] ?? "") && !this.signal.aborted) {
+				this.change(name, value());
+			}
+		};
+		/* Not at once: a click that ends the typing is on a row that may not stay. */
+		const soon = (otherwise) => {
+			clearTimeout(this.setting);
+			this.setting = setTimeout(apply, isRight() ? 300 : otherwise);
 		};
 		const input = h("input", { name, placeholder: example, size: 6, "aria-describedby": "hint",
-			oninput: () => {
-				clearTimeout(this.setting);
-				this.setting = setTimeout(apply, isRight() ? 300 : 1500);
-			},
+			oninput: () => soon(1500),
 			onchange: () => {
 				input.value = value();
-				apply();
+				soon(0);
 			} });
 		return h("label.field", h("span", label), input);
 	}
@@ -377,7 +381,7 @@ export class View {
 				h("a", { href: link("trace", {}, row.trace_id), class: "stretched",
 					title: !row.root_seen ? "Its local root, the first span of the trace in this process, " +
 						"has not arrived." : row.root_has_parent ? "The trace begins in a span that waits, is sent "
-						+ "elsewhere, or is not kept any more." : `${row.service} ${row.name}` },
+						+ "elsewhere, or is not kept any more." : `${named(row.service)} ${named(row.name)}` },
 					who(row.service, row.name), beginning && muted(beginning),
 					row.waiting_spans > 0 && muted(`, ${count(row.waiting_spans)} more wait${row.waiting_spans === 1 ? "s" : ""}`)),
 				row.failed && h("span.badge.bad.failed"),

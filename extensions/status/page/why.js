@@ -98,9 +98,12 @@ export class View {
 		const heading = headingOf(span);
 		const view = h("div.timeline");
 		const windows = span.windows ?? [];
+		const trace = traceIdOf(this.input.value);
 		fill(this.answer, h("article", { class: `card why ${kind}` },
 			h("h2", heading),
 			para(span.service && who(span.service, span.name), " ", code(span.span_id)),
+			trace && span.trace_id && trace !== span.trace_id && h("p.badge.warn",
+				`Not of the trace of the traceparent: this span is of trace ${span.trace_id}`),
 			span.text && h("p.sentence", span.text),
 			span.fix ? h("p.fix", h("strong", "What to do: "), span.fix)
 				: span.reason === "no_sample" && para(muted(THREADS)),
