@@ -90,7 +90,7 @@ struct component {
     /* Returns why using it only in pipelines of these signals (SIGNAL_BITs) is a mistake, a static
      * sentence; NULL: it is not. *severe: `validate` must fail. NULL: it fits anywhere. */
     const char *(*misplaced)(const void *self, unsigned signals, bool *severe);
-    bool (*gives_metadata)(const void *self);          /* receivers: batches have it; NULL: never */
+    enum metadata_of (*metadata)(const void *self);    /* receivers; NULL: METADATA_OF_NONE */
     const char *(*header)(const void *self, size_t i); /* processors: the i-th that it reads */
 
     /* Processors: receives a note that the instance with this id saved (env_note) before a restart,

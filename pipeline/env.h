@@ -25,6 +25,9 @@ enum verdict outlet_push(struct outlet *outlet, struct batch *batch);
 struct pass_step;
 typedef bool pass_step_fn(void *self, const struct batch *batch, struct pass_step *step);
 
+/* Of which requests a receiver hands on the metadata. */
+enum metadata_of { METADATA_OF_NONE, METADATA_OF_SOME, METADATA_OF_ALL };
+
 /* What an instance is given at open; all of it outlives the instance. */
 struct env {
     const char *id;            /* "otlp/2" */
@@ -37,7 +40,7 @@ struct env {
     const struct clock *clock; /* the only source of time */
     struct budget *budget;     /* the process's memory budget */
     struct meter *meter;       /* this instance's counters */
-    _Atomic unsigned metadata_signals;    /* processors: SIGNAL_BITs of data with metadata */
+    _Atomic unsigned metadata_signals;    /* processors: SIGNAL_BITs; all data have it */
     struct intake *intakes[SIGNAL_COUNT]; /* receivers; NULL: no pipeline of that signal */
     struct runtime *runtime;              /* pipeline/life/runtime.h */
     struct ticker *ticker;                /* for env_tick_at */

@@ -367,28 +367,40 @@ void graph_release(struct graph *graph)
     *graph = (struct graph){0};
 }
 
-static bool gives_metadata(const struct instance_list *receivers)
+enum metadata_of instance_metadata(const struct instance *receiver)
+{
+    const struct component *component = receiver->component;
+    return component->metadata ? component->metadata(receiver->self) : METADATA_OF_NONE;
+}
+
+static bool give_metadata(const struct instance_list *receivers)
 {
     for (size_t i = 0; i < receivers->count; i++) {
-        const struct instance *receiver = receivers->items[i];
-        if (receiver->component->gives_metadata &&
-            receiver->component->gives_metadata(receiver->self))
-            return true;
+        if (instance_metadata(receivers->items[i]) != METADATA_OF_ALL)
+            return false;
     }
-    return false;
+    return true;
+}
+
+/* Signals of which all that comes to a processor has metadata. */
+static unsigned metadata_signals(const struct graph *graph, const struct instance *processor)
+{
+    unsigned some = 0, without = 0;
+    for (size_t i = 0; i < graph->pipeline_count; i++) {
+        const struct pipeline *pipeline = &graph->pipelines[i];
+        if (!instance_list_has(&pipeline->stages[COMPONENT_PROCESSOR], processor))
+            continue;
+        some |= SIGNAL_BIT(pipeline->signal);
+        if (!give_metadata(&pipeline->stages[COMPONENT_RECEIVER]))
+            without |= SIGNAL_BIT(pipeline->signal);
+    }
+    return some & ~without;
 }
 
 void graph_set_metadata(struct graph *graph)
 {
     for (size_t i = 0; i < graph->instances.count; i++) {
         struct instance *instance = graph->instances.items[i];
-        unsigned signals = 0;
-        for (size_t k = 0; k < graph->pipeline_count; k++) {
-            const struct pipeline *pipeline = &graph->pipelines[k];
-            if (instance_list_has(&pipeline->stages[COMPONENT_PROCESSOR], instance) &&
-                gives_metadata(&pipeline->stages[COMPONENT_RECEIVER]))
-                signals |= SIGNAL_BIT(pipeline->signal);
-        }
-        instance->env.metadata_signals = signals;
+        instance->env.metadata_signals = metadata_signals(graph, instance);
     }
 }

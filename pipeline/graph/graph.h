@@ -71,7 +71,10 @@ struct graph {
 /* Makes outlets and fresh intakes; every exporter in use must have its sender. False: no memory. */
 bool graph_wire(struct graph *graph, struct budget *budget, struct gate *gate);
 
-/* Sets, for every processor, the signals whose data may have metadata. */
+/* Of which of its requests a receiver hands on the metadata. */
+enum metadata_of instance_metadata(const struct instance *receiver);
+
+/* Sets, for every processor, the signals of which all data that come to it have metadata. */
 void graph_set_metadata(struct graph *graph);
 
 /* Makes fresh intakes for a receiver of another graph that is being retired: into the pipelines of

@@ -205,11 +205,8 @@ static void check_headers(const struct pipeline *pipeline, struct problems *prob
     const struct instance_list *receivers = &pipeline->stages[COMPONENT_RECEIVER];
     const struct instance_list *processors = &pipeline->stages[COMPONENT_PROCESSOR];
     bool given = false;
-    for (size_t i = 0; i < receivers->count; i++) {
-        const struct instance *receiver = receivers->items[i];
-        given = given || (receiver->component->gives_metadata &&
-                          receiver->component->gives_metadata(receiver->self));
-    }
+    for (size_t i = 0; i < receivers->count; i++)
+        given = given || instance_metadata(receivers->items[i]) != METADATA_OF_NONE;
     for (size_t i = 0; i < processors->count; i++) {
         const struct instance *processor = processors->items[i];
         const char *name;
@@ -230,6 +227,31 @@ static void check_headers(const struct pipeline *pipeline, struct problems *prob
                               address ? "" : ": its metadata_keys do not have it");
         }
     }
+}
+
+/* Tenants, for example, are told apart only where all data say theirs. */
+static void check_metadata(const struct pipeline *pipeline, struct problems *problems)
+{
+    const struct instance_list *receivers = &pipeline->stages[COMPONENT_RECEIVER];
+    const struct instance *with = NULL, *without = NULL;
+    for (size_t i = 0; i < receivers->count; i++) {
+        const struct instance *receiver = receivers->items[i];
+        enum metadata_of has = instance_metadata(receiver);
+        if (has != METADATA_OF_NONE)
+            with = receiver;
+        if (has != METADATA_OF_ALL && receiver->component->metadata)
+            without = receiver;
+    }
+    if (with && without == with)
+        problems_warn(problems, false, with->section, with->path,
+                      "include_metadata: true is not set for all of it, so some data of pipeline "
+                      "%s have no X-Scope-OrgID, and tenants are not told apart",
+                      pipeline->name);
+    else if (with && without)
+        problems_warn(problems, false, without->section, without->path,
+                      "include_metadata: true is set for %s and not for this receiver, so some "
+                      "data of pipeline %s have no X-Scope-OrgID, and tenants are not told apart",
+                      with->id, pipeline->name);
 }
 
 void plan_pipelines(const struct node *root, struct graph *graph, struct problems *problems)
@@ -253,6 +275,8 @@ void plan_pipelines(const struct node *root, struct graph *graph, struct problem
         plan_pipeline(&plan);
     }
     check_places(graph, problems);
-    for (size_t i = 0; i < graph->pipeline_count; i++)
+    for (size_t i = 0; i < graph->pipeline_count; i++) {
         check_headers(&graph->pipelines[i], problems);
+        check_metadata(&graph->pipelines[i], problems);
+    }
 }

@@ -33,10 +33,10 @@ static void kafka_receiver_close(void *instance)
     self->group = NULL;
 }
 
-static bool kafka_gives_metadata(const void *instance)
+static enum metadata_of kafka_metadata(const void *instance)
 {
     const struct kafka_receiver *self = instance;
-    return self->include_metadata;
+    return self->include_metadata ? METADATA_OF_ALL : METADATA_OF_NONE;
 }
 
 static bool kafka_receiver_trouble(void *instance, struct bytes *out)
@@ -70,7 +70,7 @@ const struct component receiver_kafka = {
     .size = sizeof(struct kafka_receiver),
     .keys = kafka_receiver_keys,
     .check = kafka_receiver_check,
-    .gives_metadata = kafka_gives_metadata,
+    .metadata = kafka_metadata,
     .places = kafka_receiver_places,
     .open = kafka_receiver_open,
     .probe = kafka_receiver_probe,

@@ -203,10 +203,14 @@ static void otlp_close(void *instance)
     self->grpc_server = NULL;
 }
 
-static bool otlp_gives_metadata(const void *instance)
+static enum metadata_of otlp_metadata(const void *instance)
 {
-    const struct otlp_receiver *self = instance;
-    return self->protocols.grpc.include_metadata || self->protocols.http.server.include_metadata;
+    const struct otlp_protocols *on = &((const struct otlp_receiver *)instance)->protocols;
+    bool grpc = on->has_grpc && on->grpc.include_metadata;
+    bool http = on->has_http && on->http.server.include_metadata;
+    if (!grpc && !http)
+        return METADATA_OF_NONE;
+    return grpc == on->has_grpc && http == on->has_http ? METADATA_OF_ALL : METADATA_OF_SOME;
 }
 
 const struct component receiver_otlp = {
@@ -219,7 +223,7 @@ const struct component receiver_otlp = {
     .size = sizeof(struct otlp_receiver),
     .keys = keys,
     .check = otlp_receiver_check,
-    .gives_metadata = otlp_gives_metadata,
+    .metadata = otlp_metadata,
     .places = otlp_places,
     .rehearse = otlp_rehearse,
     .open = otlp_open,

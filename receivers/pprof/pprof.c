@@ -65,10 +65,12 @@ static void pprof_receiver_close(void *instance)
     self->http_server = NULL;
 }
 
-static bool pprof_gives_metadata(const void *instance)
+static enum metadata_of pprof_metadata(const void *instance)
 {
     const struct pprof_receiver *self = instance;
-    return self->has_server && self->server.http.include_metadata;
+    if (!self->has_server || !self->server.http.include_metadata)
+        return METADATA_OF_NONE;
+    return self->targets.count ? METADATA_OF_SOME : METADATA_OF_ALL;
 }
 
 const struct component receiver_pprof = {
@@ -82,7 +84,7 @@ const struct component receiver_pprof = {
     .size = sizeof(struct pprof_receiver),
     .keys = pprof_keys,
     .check = pprof_check,
-    .gives_metadata = pprof_gives_metadata,
+    .metadata = pprof_metadata,
     .places = pprof_places,
     .rehearse = pprof_rehearse,
     .open = pprof_receiver_open,

@@ -160,10 +160,10 @@ static void pyroscope_close(void *instance)
     self->server = NULL;
 }
 
-static bool pyroscope_gives_metadata(const void *instance)
+static enum metadata_of pyroscope_metadata(const void *instance)
 {
     const struct pyroscope_receiver *self = instance;
-    return self->http.include_metadata;
+    return self->http.include_metadata ? METADATA_OF_ALL : METADATA_OF_NONE;
 }
 
 const struct component receiver_pyroscope = {
@@ -176,7 +176,7 @@ const struct component receiver_pyroscope = {
     .size = sizeof(struct pyroscope_receiver),
     .keys = keys,
     .check = pyroscope_receiver_check,
-    .gives_metadata = pyroscope_gives_metadata,
+    .metadata = pyroscope_metadata,
     .places = pyroscope_receiver_places,
     .rehearse = pyroscope_rehearse,
     .open = pyroscope_open,

@@ -161,6 +161,30 @@ service:
         "processors.attributes: client.address is not known behind batch in pipeline traces"]
 
 
+def test_data_without_a_tenant_beside_data_with_one_are_told(tmp_path):
+    ended = spanlink("validate", "--config", write(tmp_path, """\
+receivers:
+  otlp:
+    protocols:
+      grpc: {{endpoint: 127.0.0.1:0}}
+      http: {{endpoint: 127.0.0.1:0, include_metadata: true}}
+  otlp/all: {{protocols: {{http: {{endpoint: 127.0.0.1:0, include_metadata: true}}}}}}
+  pyroscope: {{endpoint: 127.0.0.1:0}}
+exporters: {{debug: }}
+service:
+  pipelines:
+    logs: {{receivers: [otlp], exporters: [debug]}}
+    traces: {{receivers: [otlp/all], exporters: [debug]}}
+    profiles: {{receivers: [pyroscope, otlp/all], exporters: [debug]}}
+"""))
+    assert ended.returncode == 0, ended.stderr
+    assert [line.split(": ", 1)[1] for line in ended.stderr.splitlines() if " warn " in line] == [
+        "receivers.otlp: include_metadata: true is not set for all of it, so some data of pipeline "
+        "logs have no X-Scope-OrgID, and tenants are not told apart",
+        "receivers.pyroscope: include_metadata: true is set for otlp/all and not for this receiver, "
+        "so some data of pipeline profiles have no X-Scope-OrgID, and tenants are not told apart"]
+
+
 @pytest.mark.parametrize("command", ["run", "validate"])
 def test_a_journal_that_cannot_be_opened_is_named(tmp_path, command):
     (tmp_path / "file").touch()
