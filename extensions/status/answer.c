@@ -173,16 +173,7 @@ bool answer_count(const char *text, size_t max, size_t *count)
 
 bool answer_hex(const char *text, uint8_t *out, size_t size)
 {
-    if (strlen(text) != 2 * size)
-        return false;
-    for (size_t i = 0; i < size; i++) {
-        int high = text_hex_digit((uint8_t)text[2 * i]);
-        int low = text_hex_digit((uint8_t)text[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        out[i] = (uint8_t)(high << 4 | low);
-    }
-    return true;
+    return text_hex_bytes(view_of(text), out, size);
 }
 
 /* ---- Host and Origin ---- */

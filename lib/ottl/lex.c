@@ -283,14 +283,11 @@ static void read_bytes(struct parser *parser, struct ottl_node *node)
 {
     struct view hex = {parser->token.text.data + 2, parser->token.text.size - 2};
     uint8_t *out = arena_alloc(&parser->ottl->arena, hex.size / 2 + 1);
-    if (!out || hex.size % 2) {
+    if (!out || !text_hex_bytes(hex, out, hex.size / 2)) {
         parser_fail_at(parser, parser->token.at,
                        "odd number of hex digits, expected for example 0x0a1b");
         return;
     }
-    for (size_t i = 0; i < hex.size / 2; i++)
-        out[i] =
-            (uint8_t)(text_hex_digit(hex.data[2 * i]) << 4 | text_hex_digit(hex.data[2 * i + 1]));
     node->value = ottl_bytes(TYPE_BYTES, (struct view){out, hex.size / 2});
 }
 

@@ -188,20 +188,11 @@ static void set_id(const struct ottl_node *path, struct ottl_run *run, const str
                    size_t size)
 {
     uint8_t id[16];
-    struct view text = to->bytes;
     if (!is(run, path, to, TYPE_STRING))
         return;
-    if (text.size != 2 * size) {
+    if (!text_hex_bytes(to->bytes, id, size)) {
         ottl_fail(run, "%.*s takes %zu hex digits", VIEW_ARG(path->name), 2 * size);
         return;
-    }
-    for (size_t i = 0; i < size; i++) {
-        int high = text_hex_digit(text.data[2 * i]), low = text_hex_digit(text.data[2 * i + 1]);
-        if (high < 0 || low < 0) {
-            ottl_fail(run, "%.*s takes %zu hex digits", VIEW_ARG(path->name), 2 * size);
-            return;
-        }
-        id[i] = (uint8_t)(high << 4 | low);
     }
     struct view kept = ottl_keep(run, (struct view){id, size});
     if (kept.data)

@@ -164,17 +164,11 @@ enum { TRACE_ID_SIZE = 16, SPAN_ID_SIZE = 8 };
 /* Bytes, or hex digits. False: it is not an id of that size. */
 static bool read_id(const struct ottl_value *value, size_t size, uint8_t id[TRACE_ID_SIZE])
 {
-    if (value->type == TYPE_BYTES && value->bytes.size == size)
-        memcpy(id, value->bytes.data, size);
-    else if (value->type != TYPE_STRING || value->bytes.size != 2 * size)
+    if (value->type == TYPE_STRING)
+        return text_hex_bytes(value->bytes, id, size);
+    if (value->type != TYPE_BYTES || value->bytes.size != size)
         return false;
-    for (size_t i = 0; value->type == TYPE_STRING && i < size; i++) {
-        int high = text_hex_digit(value->bytes.data[2 * i]);
-        int low = text_hex_digit(value->bytes.data[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        id[i] = (uint8_t)(high << 4 | low);
-    }
+    memcpy(id, value->bytes.data, size);
     return true;
 }
 

@@ -142,13 +142,9 @@ static bool put_hex(struct reader *reader, struct view hex, const struct place *
     uint8_t *at = space(reader, hex.size / 2);
     if (!at)
         return false;
-    for (size_t i = 0; i < hex.size; i += 2) {
-        int high = text_hex_digit(hex.data[i]), low = text_hex_digit(hex.data[i + 1]);
-        if (high < 0 || low < 0)
-            return expected(reader, place, "hex digits");
-        *at++ = (uint8_t)(high << 4 | low);
-    }
-    grown_to(reader, at);
+    if (!text_hex_bytes(hex, at, hex.size / 2))
+        return expected(reader, place, "hex digits");
+    grown_to(reader, at + hex.size / 2);
     return true;
 }
 

@@ -59,17 +59,9 @@ static struct label pprof_to_profiles_read_label(struct view message)
 /* Reads size bytes from hex digits of either case. False: another number of digits, or all 0. */
 static bool read_hex(struct view text, uint8_t *id, size_t size)
 {
-    uint8_t any = 0;
-    if (text.size != 2 * size)
-        return false;
-    for (size_t i = 0; i < size; i++) {
-        int high = text_hex_digit(text.data[2 * i]), low = text_hex_digit(text.data[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        id[i] = (uint8_t)(high << 4 | low);
-        any |= id[i];
-    }
-    return any;
+    static const uint8_t none[16];
+    assert(size <= sizeof none);
+    return text_hex_bytes(text, id, size) && memcmp(id, none, size) != 0;
 }
 
 /* Makes a sample's link. Returns the labels that it replaces, as bits 1 << enum pprof_key. */

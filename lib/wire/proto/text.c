@@ -72,6 +72,19 @@ int text_hex_digit(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+bool text_hex_bytes(struct view hex, uint8_t *out, size_t size)
+{
+    if (hex.size != 2 * size)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        int high = text_hex_digit(hex.data[2 * i]), low = text_hex_digit(hex.data[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
 void text_camel(const char *snake, char *out, size_t out_size)
 {
     size_t at = 0;

@@ -21,4 +21,7 @@ void text_camel(const char *snake, char *out, size_t out_size);
 /* The value of a hex digit of either case; -1: not a hex digit. */
 int text_hex_digit(uint8_t c);
 
+/* Reads size bytes from hex digits of either case. False: these are not 2 * size of them. */
+bool text_hex_bytes(struct view hex, uint8_t *out, size_t size);
+
 #endif

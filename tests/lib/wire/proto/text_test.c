@@ -72,6 +72,13 @@ START_TEST(hex_digits_of_either_case)
     ck_assert_int_eq(text_hex_digit('g'), -1);
     ck_assert_int_eq(text_hex_digit('@'), -1);
     ck_assert_int_eq(text_hex_digit(0x11), -1);
+
+    uint8_t bytes[2];
+    ck_assert(text_hex_bytes(VIEW("0aFf"), bytes, 2));
+    ck_assert_mem_eq(bytes, "\x0a\xff", 2);
+    ck_assert(!text_hex_bytes(VIEW("0aF"), bytes, 2));
+    ck_assert(!text_hex_bytes(VIEW("0aFf0"), bytes, 2));
+    ck_assert(!text_hex_bytes(VIEW("0aFg"), bytes, 2));
 }
 END_TEST
 
