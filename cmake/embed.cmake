@@ -4,9 +4,10 @@
 # The order is that of the names and nothing else goes in, so that equal files make equal bytes.
 # Lines lose their indentation by tabs, and comments that begin a line go: a sixth of the page. So
 # do spaces and ends of lines beside a sign in CSS and JavaScript, where nothing depends on them, the
-# semicolon at the end of a block, and parentheses around a single parameter: in JavaScript outside
-# of "texts" and `templates`, and not in a line with several of the latter. Every statement that does
-# not end in a block needs its semicolon. A regular expression writes a space as \s.
+# semicolon at the end of a block, and parentheses around a single parameter; `const` becomes `let`.
+# In JavaScript this is done outside of "texts" and `templates`, and not in a line with several of
+# the latter. Every statement that does not end in a block needs its semicolon. A regular expression
+# writes a space as \s.
 # tests/browser/made.test.mjs compares what is left with the files.
 # Control characters stand for the signs that mean something in a list of CMake.
 string(ASCII 1 semicolon)
@@ -45,6 +46,7 @@ function(tighten text out)
         string(REGEX REPLACE "([^+]) \\+ ([^+])" "\\1+\\2" part "${part}")
         string(REGEX REPLACE "([^-]) - ([^-])" "\\1-\\2" part "${part}")
         string(REGEX REPLACE " ([*/]) " "\\1" part "${part}")
+        string(REGEX REPLACE "(^|[ ({${semicolon}])const " "\\1let " part "${part}")
         string(REGEX REPLACE "([,(:=])\\(([a-zA-Z]+)\\)=>" "\\1\\2=>" part "${part}")
       endif()
       string(APPEND short "${part}")

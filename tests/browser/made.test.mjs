@@ -35,7 +35,7 @@ describe("an empty process", () => {
     });
   }
 
-  test("the page is embedded without a change but for comments, spaces, semicolons and parentheses", async () => {
+  test("the page is embedded without a change but for what means nothing", async () => {
     const folder = path.join(ROOT, "extensions/status/page");
     const code = (text) => text.replace(/^\t*(\/\*([^*]|\*[^/])*\*\/|\/\/.*)/gm, "");
     const texts = (text) => text.match(/"([^"\\\n]|\\.)*"|`[^`\n]*`/g).map((each) => (each[0] === '"'
@@ -43,7 +43,8 @@ describe("an empty process", () => {
     for (const file of readdirSync(folder).filter((name) => /\.(js|css)$/.test(name))) {
       const written = code(readFileSync(path.join(folder, file), "utf8"));
       const served = await (await fetch(`${spanlink.url}/${file}`)).text();
-      const packed = (text) => text.replace(/\s/g, "").replaceAll(";}", "}").replace(/\((\w+)\)=>/g, "$1=>");
+      const packed = (text) => text.replace(/\bconst\b/g, "let").replace(/\s/g, "")
+        .replaceAll(";}", "}").replace(/\((\w+)\)=>/g, "$1=>");
       assert.equal(packed(served), packed(written), file);
       if (file.endsWith(".js")) assert.deepEqual(texts(served), texts(written), file);
     }
