@@ -98,6 +98,42 @@ test("a name of 70,000 characters is cut", async () => {
   await spanlink.remove();
 });
 
+describe("a trace of 900 spans", () => {
+  let spanlink, spans;
+  before(async () => {
+    spanlink = await Spanlink.start(HASTY);
+    const [trace, end] = [id(32), now()];
+    const root = span({ trace, name: "GET /", start: end - NS, end });
+    spans = [root, ...Array.from({ length: 899 }, (_, i) => span({ trace, parent: root.spanId,
+      name: `step ${i}`, start: end - NS + BigInt(i) * 1000n, end }))];
+    await sendSpans(spanlink, "shop", spans);
+    await until(async () => (await spanlink.api(`/api/traces/${trace}`)).spans.length === 900, "the spans");
+  });
+  after(() => spanlink.remove());
+
+  test("opens at the span of its address, to which Tab leads", async () => {
+    const page = await open(browser, `${spanlink.url}/#/trace/${spans[0].traceId}?span=${spans[800].spanId}`);
+    const chosen = page.getByRole("treeitem", { name: "shop step 799" });
+    await chosen.waitFor();
+    assert.equal(await chosen.getAttribute("aria-selected"), "true");
+    await page.waitForFunction((top) => scrollY > top, 2000);
+    await page.evaluate(() => scrollTo(0, 0));
+    await chosen.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Copy the trace id" }).focus();
+    await page.keyboard.press("Tab");
+    await chosen.waitFor();
+    assert.equal(await chosen.evaluate((node) => node === document.activeElement), true);
+    assert.deepEqual(await violations(page), []);
+    await close(page);
+  });
+
+  test("says that the span of its address is not in it", async () => {
+    const page = await open(browser, `${spanlink.url}/#/trace/${spans[0].traceId}?span=${"ab".repeat(8)}`);
+    await page.getByText(`Span ${"ab".repeat(8)} is not here`).waitFor();
+    await close(page);
+  });
+});
+
 describe("a trace of ten services", () => {
   const SERVICES = ["frontend", "backend", ...Array.from({ length: 8 }, (_, i) => `service-${i}`)];
   let spanlink, root;

@@ -105,11 +105,13 @@ export class View {
 		this.cut = trace.text;
 		this.waiting = trace.waiting;
 		this.order = treeOf(trace.spans);
-		if (!this.tree) this.build();
+		const first = !this.tree;
+		if (first) this.build();
 		this.measure();
 		this.showHead();
 		this.paint();
 		this.showChosen();
+		if (first && this.chosen) this.list.reveal(this.shown.indexOf(this.node));
 	}
 
 	failed(problem) {
@@ -122,13 +124,16 @@ export class View {
 	build() {
 		this.head = h("div");
 		this.tree = h("div.rows", { role: "tree", "aria-label": "Spans",
-			onkeydown: (event) => this.key(event), onclick: (event) => this.click(event) });
+			onkeydown: (event) => this.key(event), onclick: (event) => this.click(event),
+			onfocus: () => this.tree.matches(":focus-visible") && this.moveTo(this.focus) });
 		this.ruler = h("div.span-row.ruler", { "aria-hidden": "true" });
 		this.details = h("section.details", { "aria-label": "Span", tabindex: "-1" });
 		fill(this.root, this.head, h("div.trace-view",
 			h("section.spans", { "aria-label": "Waterfall" }, this.ruler, this.tree), this.details));
 		this.list = new Rows(this.tree, { key: (node) => node.key, render: (node) => this.row(node),
-			state: (node) => this.state(node), whole: 500, signal: this.signal });
+			state: (node) => this.state(node), whole: 500, signal: this.signal,
+			/* The row that Tab goes to may be far away. */
+			reached: () => (this.tree.tabIndex = this.tree.querySelector("[tabindex='0']") ? -1 : 0) });
 	}
 
 	measure() {
@@ -137,8 +142,10 @@ export class View {
 		const most = (of) => this.spans.reduce((max, span) => Math.max(max, of(span)), 1);
 		this.length = most((span) => (startless(span) ? 0 : this.offset(span) + span.duration_ns));
 		this.mostCpu = most((span) => span.cpu_ns);
-		this.node = this.order.find(({ key }) => key === this.node?.key)
-			?? this.order.find(({ span }) => span.span_id === this.chosen) ?? this.first();
+		const same = this.order.find(({ key }) => key === this.node?.key);
+		const wanted = this.order.find(({ span }) => span.span_id === this.chosen);
+		this.absent = this.chosen && !wanted;
+		this.node = (wanted && same?.span.span_id !== this.chosen ? wanted : same) ?? this.first();
 		this.focus ??= this.node;
 		this.focus = this.order.find(({ key }) => key === this.focus.key) ?? this.node;
 	}
@@ -183,7 +190,8 @@ export class View {
 	missing() {
 		const orphans = this.order.filter((node) => node.orphan).length;
 		const later = waits(this.waiting, "more ");
-		return (orphans > 0 || later) && h("p", later && h("span.badge.warn", later), " ",
+		return (orphans > 0 || later || this.absent) && h("p", later && h("span.badge.warn", later), " ",
+			this.absent && h("span.badge.warn", `Span ${this.chosen} is not here`), " ",
 			orphans > 0 && muted((orphans === 1 ? "The parent of one span is"
 				: `The parents of ${count(orphans)} spans are`)
 				+ ` not here${later ? " yet" : ": sent elsewhere, or not kept"}`));
