@@ -123,7 +123,7 @@ struct keep_reach keep_reach(struct keep *keep);
 
 /* Says how many requests were not kept, and what to do: those that were refused, and those that the
  * caller skipped. Writes "" if there are none. */
-enum { KEEP_TEXT = 800 };
+enum { KEEP_TEXT = 1000 };
 void keep_text(const struct keep_reach *reach, uint64_t skipped, uint64_t skipped_spans,
                char out[KEEP_TEXT]);
 

@@ -84,6 +84,8 @@ static bool looked_purge(struct looked *looked)
     for (uint32_t i = 0; i < looked->count; i++)
         if (looked_live(looked, &looked->traces[i]))
             looked->traces[live++] = looked->traces[i];
+        else
+            trace_services_drop(&looked->services, looked->traces[i].services);
     looked->count = looked->newest = live;
     looked_link_all(looked);
     return true;
@@ -121,10 +123,12 @@ static struct looked_trace *looked_put(struct looked *looked, const uint8_t id[1
     if (!looked->capacity)
         return NULL;
     uint32_t number = looked->newest % looked->capacity;
-    if (looked->count < looked->capacity)
+    if (looked->count < looked->capacity) {
         number = looked->count++;
-    else
+    } else {
         looked_unlink(looked, number);
+        trace_services_drop(&looked->services, looked->traces[number].services);
+    }
     looked->newest = number + 1;
     trace = &looked->traces[number];
     *trace = (struct looked_trace){0};
@@ -144,47 +148,20 @@ static void add_name(struct looked_trace *trace, uint16_t name)
         trace->names[at] = name;
 }
 
-static unsigned swap_bits(unsigned bits, unsigned at)
+/* Notes a span's service. */
+static void add_service(struct looked *looked, struct looked_trace *trace, uint16_t name,
+                        uint64_t id, bool local, bool linked)
 {
-    unsigned first = bits & 1, other = bits >> at & 1;
-    return (bits & ~(1u | 1u << at)) | other | first << at;
-}
-
-/* Returns its place, which is the first one if it is the root's. */
-static unsigned add_service(struct looked_trace *trace, uint16_t service, bool first)
-{
-    unsigned at = 0;
-    while (at < TRACE_SERVICES - 1 && trace->services[at] && trace->services[at] != service)
-        at++;
-    if (trace->services[at] != service) {
-        trace->roots[at] = 0;
-        trace->linked_of &= (uint8_t) ~(1u << at);
-        trace->unlinked_of &= (uint8_t) ~(1u << at);
+    struct trace_service *service =
+        name ? trace_services_put(&looked->services, &trace->services, name) : NULL;
+    if (!service) {
+        trace->services_cut = true;
+        return;
     }
-    trace->services[at] = service;
-    if (!first || at == 0)
-        return at;
-    uint64_t root = trace->roots[at];
-    trace->services[at] = trace->services[0];
-    trace->services[0] = service;
-    trace->roots[at] = trace->roots[0];
-    trace->roots[0] = root;
-    trace->linked_of = (uint8_t)swap_bits(trace->linked_of, at);
-    trace->unlinked_of = (uint8_t)swap_bits(trace->unlinked_of, at);
-    return 0;
-}
-
-static void note_link(struct looked_trace *trace, unsigned at, uint64_t id, bool local, bool linked)
-{
-    uint8_t bit = (uint8_t)(1u << at);
-    if (linked)
-        trace->linked_of |= bit;
-    if (local && !linked && !(trace->unlinked_of & bit)) {
-        trace->unlinked_of |= bit;
-        trace->roots[at] = id;
-    }
-    if (local && !trace->roots[at])
-        trace->roots[at] = id;
+    service->linked |= linked;
+    if (local && (!service->root || (!linked && !service->unlinked)))
+        service->root = id;
+    service->unlinked |= local && !linked;
 }
 
 static bool is_linked(struct status *self, const struct looked_span *each)
@@ -246,8 +223,7 @@ static void looked_add(struct status *self, const struct looked_span *each, cons
     trace->newest[kept->class] = kept->serial;
     if (!trace->first || kept->serial < trace->first)
         trace->first = kept->serial;
-    unsigned at = add_service(trace, service, is_root);
-    note_link(trace, at, span_id_load(span->span_id.data), local, linked);
+    add_service(looked, trace, service, span_id_load(span->span_id.data), local, linked);
     uint16_t name = (uint16_t)names_put(&looked->names, span->name);
     add_name(trace, name);
     if (!is_root)
@@ -256,6 +232,7 @@ static void looked_add(struct status *self, const struct looked_span *each, cons
     trace->start = span->start_ns;
     trace->end = span->end_ns;
     trace->name = name;
+    trace->service = service;
     trace->rank = rank;
     trace->root_linked = linked;
 }
@@ -326,6 +303,7 @@ static struct looked *looked_new(struct budget *budget)
     if (looked) {
         looked->budget = budget;
         names_init(&looked->names, LOOKED_TRACES, budget);
+        trace_services_init(&looked->services, budget);
         if (budget_take_spare(budget, SEEN_SIZE) &&
             !(looked->seen = calloc(COPIES, sizeof *looked->seen)))
             budget_give(budget, SEEN_SIZE);
@@ -402,10 +380,11 @@ static void add_gone(void *ctx, const struct known_figures *each)
 static void add_shared(struct status *self, struct looked *looked, struct looked_trace *trace)
 {
     struct span_figures_told told;
-    for (unsigned i = 0; i < TRACE_SERVICES; i++) {
-        struct view service = names_get(&looked->names, trace->services[i]);
+    const struct trace_service *each = trace_services_first(&looked->services, trace->services);
+    for (; each; each = trace_services_next(&looked->services, each)) {
+        struct view service = names_get(&looked->names, each->name);
         const struct known_span *span =
-            trace->roots[i] ? known_find_of(&self->known, trace->roots[i], service) : NULL;
+            each->root ? known_find_of(&self->known, each->root, service) : NULL;
         if (span && span->trace != low_of(trace->id) && told_of(&self->known, span, &told))
             add_figures(trace, &told);
     }
@@ -457,6 +436,7 @@ static void looked_free(struct looked *looked)
     if (!looked)
         return;
     names_release(&looked->names);
+    trace_services_release(&looked->services);
     free(looked->traces);
     free(looked->buckets);
     budget_give(looked->budget, looked->charged + (looked->seen ? SEEN_SIZE : 0));

@@ -6,9 +6,10 @@
 #define EXTENSIONS_STATUS_LOOKED_H
 
 #include "extensions/status/status.h"
+#include "extensions/status/trace_services.h"
 #include "lib/wire/otlp/otlp.h"
 
-enum { LOOKED_TRACES = 1 << 16, TRACE_SERVICES = 3, TRACE_NAMES = 12 };
+enum { LOOKED_TRACES = 1 << 16, TRACE_NAMES = 12 };
 
 /* There are tens of thousands: small. */
 struct looked_trace {
@@ -19,25 +20,25 @@ struct looked_trace {
     uint64_t cpu_ns, wall_ns;      /* filled by looked_figures */
     uint32_t samples;
     uint32_t spans, linked;
-    uint32_t next;                  /* in its bucket, number + 1 */
-    uint64_t roots[TRACE_SERVICES]; /* of services: a local root, one without a link if there is */
-    uint8_t linked_of, unlinked_of; /* bit n: services[n] has a linked span, an unlinked local root
-                                     */
-    uint16_t name, services[TRACE_SERVICES]; /* of the root first; 0: none */
-    uint16_t names[TRACE_NAMES];             /* of its spans, the first that came; 0: none */
+    uint32_t next;               /* in its bucket, number + 1 */
+    uint32_t services;           /* a list of looked->services */
+    uint16_t name, service;      /* of the root */
+    uint16_t names[TRACE_NAMES]; /* of its spans, the first that came; 0: none */
     uint8_t owing, counted; /* spans linked by samples of their own; filled by looked_figures: spans
                                with samples; up to 255 */
     uint8_t rank;           /* of its root: 0 any span, 1 a local root, 2 one without a parent */
     bool root_linked;
-    bool failed;    /* the status of a span is an error */
-    bool times_cpu; /* cpu_ns is a measurement; filled by looked_figures */
-    bool skipped;   /* linked spans of it may not have been kept; likewise */
+    bool services_cut; /* it has further services */
+    bool failed;       /* the status of a span is an error */
+    bool times_cpu;    /* cpu_ns is a measurement; filled by looked_figures */
+    bool skipped;      /* linked spans of it may not have been kept; likewise */
 };
 
 struct looked {
     struct budget *budget;
     size_t charged;
-    struct names names;          /* up to LOOKED_TRACES, so that a number has 16 bits */
+    struct names names; /* up to LOOKED_TRACES, so that a number has 16 bits */
+    struct trace_services services;
     struct looked_trace *traces; /* a ring */
     uint32_t *buckets;
     uint32_t capacity, newest, count;

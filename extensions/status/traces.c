@@ -177,14 +177,17 @@ static bool matches(const char *pattern, struct view text)
     return fnmatch(pattern, copy, 0) == 0;
 }
 
-/* The place of the first service from `at` on that is asked for; TRACE_SERVICES: there is none. */
-static unsigned service_from(const struct looked *looked, const struct looked_trace *trace,
-                             const char *service, unsigned at)
+/* The first service after `last` that is asked for; last NULL: of all. NULL: there is none. */
+static const struct trace_service *next_asked(const struct looked *looked,
+                                              const struct looked_trace *trace, const char *service,
+                                              const struct trace_service *last)
 {
-    while (at < TRACE_SERVICES && trace->services[at] &&
-           !matches(service, names_get(&looked->names, trace->services[at])))
-        at++;
-    return at < TRACE_SERVICES && trace->services[at] ? at : TRACE_SERVICES;
+    const struct trace_service *each =
+        last ? trace_services_next(&looked->services, last)
+             : trace_services_first(&looked->services, trace->services);
+    while (each && !matches(service, names_get(&looked->names, each->name)))
+        each = trace_services_next(&looked->services, each);
+    return each;
 }
 
 /* Whether a service that is asked for has a span as it is asked for: a linked one, or a local root
@@ -192,15 +195,10 @@ static unsigned service_from(const struct looked *looked, const struct looked_tr
 static bool has_service(const struct looked *looked, const struct looked_trace *trace,
                         const struct traces_query *query)
 {
-    unsigned of = query->wants_linked < 0    ? UINT8_MAX
-                  : query->wants_linked == 1 ? trace->linked_of
-                                             : trace->unlinked_of;
-    unsigned at = 0;
-    while ((at = service_from(looked, trace, query->service, at)) < TRACE_SERVICES) {
-        if (of >> at & 1)
+    const struct trace_service *each = NULL;
+    while ((each = next_asked(looked, trace, query->service, each)))
+        if (query->wants_linked < 0 || (query->wants_linked ? each->linked : each->unlinked))
             return true;
-        at++;
-    }
     return false;
 }
 
@@ -276,17 +274,16 @@ static void write_reason(struct status *self, uint64_t root, struct view service
     json_word(json, "why", linked ? NULL : told.text ? told.text : otherwise);
 }
 
-/* The place of the first service that is asked for and has a local root without a link, else of the
- * first that has one; TRACE_SERVICES: there is none. */
-static unsigned asked_root(const struct looked *looked, const struct looked_trace *trace,
-                           const char *asked)
+/* The first service that is asked for and has a local root without a link, else the first that has
+ * one; NULL: there is none. */
+static const struct trace_service *asked_root(const struct looked *looked,
+                                              const struct looked_trace *trace, const char *asked)
 {
-    unsigned found = TRACE_SERVICES, at = 0;
-    while ((at = service_from(looked, trace, asked, at)) < TRACE_SERVICES) {
-        if (trace->roots[at] && trace->unlinked_of >> at & 1)
-            return at;
-        found = trace->roots[at] && found == TRACE_SERVICES ? at : found;
-        at++;
+    const struct trace_service *found = NULL, *each = NULL;
+    while ((each = next_asked(looked, trace, asked, each))) {
+        if (each->unlinked)
+            return each;
+        found = each->root && !found ? each : found;
     }
     return found;
 }
@@ -295,18 +292,17 @@ static unsigned asked_root(const struct looked *looked, const struct looked_trac
 static void write_asked(struct status *self, const struct looked *looked,
                         const struct looked_trace *trace, const char *asked, struct json *json)
 {
-    unsigned at = *asked ? asked_root(looked, trace, asked) : TRACE_SERVICES;
-    if (at == TRACE_SERVICES) {
+    const struct trace_service *root = *asked ? asked_root(looked, trace, asked) : NULL;
+    if (!root) {
         json_null(json, "asked");
         return;
     }
-    bool linked = !(trace->unlinked_of >> at & 1);
-    struct view service = names_get(&looked->names, trace->services[at]);
+    struct view service = names_get(&looked->names, root->name);
     json_open(json, "asked", '{');
     json_text(json, "service", service);
-    json_id(json, "root_span_id", trace->roots[at]);
-    json_bool(json, "linked", linked);
-    write_reason(self, trace->roots[at], service, linked, NULL, json);
+    json_id(json, "root_span_id", root->root);
+    json_bool(json, "linked", !root->unlinked);
+    write_reason(self, root->root, service, !root->unlinked, NULL, json);
     json_close(json, '}');
 }
 
@@ -318,7 +314,7 @@ static void write_figures(struct status *self, const struct looked *looked,
     if (!trace->counted && !unsure) {
         status_lock(self);
         const struct known *known = &self->known;
-        struct view service = names_get(&looked->names, trace->services[0]);
+        struct view service = names_get(&looked->names, trace->service);
         cpu = known->services[known_service_find(known, service)]->times_cpu;
         status_unlock(self);
     }
@@ -340,10 +336,10 @@ static bool may_grow(struct status *self, const struct looked *looked,
         return false;
     status_lock(self);
     const struct known *known = &self->known;
-    for (unsigned i = 0; i < TRACE_SERVICES && trace->services[i] && !grows; i++) {
-        size_t at = trace->linked_of >> i & 1
-                        ? known_service_find(known, names_get(&looked->names, trace->services[i]))
-                        : 0;
+    const struct trace_service *each = trace_services_first(&looked->services, trace->services);
+    for (; each && !grows; each = trace_services_next(&looked->services, each)) {
+        size_t at =
+            each->linked ? known_service_find(known, names_get(&looked->names, each->name)) : 0;
         grows = at && known_service_may_grow(known->services[at], trace->end, now);
     }
     status_unlock(self);
@@ -354,7 +350,7 @@ static void write_row(struct status *self, const struct looked *looked,
                       const struct looked_trace *trace, const char *asked, uint64_t lost,
                       const struct waiting *waiting, struct json *json)
 {
-    struct view service = names_get(&looked->names, trace->services[0]);
+    struct view service = names_get(&looked->names, trace->service);
     size_t waits = waiting_in(waiting, traces_low(trace));
     const char *rootless = waits || !waiting->all ? "Its local root has not been forwarded yet; it "
                                                     "may be waiting for its profile."
@@ -405,7 +401,8 @@ static void write_rows(struct status *self, const struct looked *looked,
 /* Traces without all numbers. */
 struct unsure {
     size_t count;
-    size_t amid; /* of these, those that began before the extension was opened */
+    size_t amid;     /* of these, those that began before the extension was opened */
+    size_t services; /* traces without all services */
 };
 
 /* Why numbers are not known. */
@@ -446,6 +443,14 @@ static void write_keep(struct status *self, const struct unsure *unsure, struct 
                  at ? "; " : "", unsure->count, unsure->count == 1 ? "" : "s",
                  unsure_why(self, unsure));
     }
+    if (unsure->services) {
+        size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at,
+                 "%sof %zu trace%s not all services are known, as there are more than %d or the "
+                 "memory is short: service does not find the others",
+                 at ? "; " : "", unsure->services, unsure->services == 1 ? "" : "s",
+                 TRACE_SERVICES);
+    }
     json_word(json, "text", *text ? text : NULL);
     json_close(json, '}');
 }
@@ -480,6 +485,7 @@ static void answer_rows(struct status *self, struct http_request *request,
         kept += live;
         unsure.count += live && looked_unsure(self, trace, lost);
         unsure.amid += live && looked_opened_amid(self, trace->start);
+        unsure.services += live && trace->services_cut;
         if (any && is_wanted(looked, trace, query))
             rows[count++] = trace;
     }

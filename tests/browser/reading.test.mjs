@@ -172,6 +172,22 @@ describe("a trace of ten services", () => {
     await close(page);
   });
 
+  test("is found by each", async () => {
+    const page = await open(browser, spanlink.url);
+    const search = page.getByRole("searchbox", { name: "Search traces" });
+    const found = page.getByRole("link", { name: "frontend GET /" });
+    for (const service of SERVICES) {
+      await page.goto(`${spanlink.url}/#/traces?service=${service}&linked=false`);
+      await found.waitFor();
+      await page.goto(`${spanlink.url}/#/traces`);
+      await search.fill("nothing at all");
+      await page.getByText("No trace matches").waitFor();
+      await search.fill(service.toUpperCase());
+      await found.waitFor();
+    }
+    await close(page);
+  });
+
   test("is named where a traceparent names another one", async () => {
     const page = await open(browser,
       `${spanlink.url}/#/why?id=00-${"ab".repeat(16)}-${root.spanId}-01`);

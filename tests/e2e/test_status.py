@@ -1271,6 +1271,33 @@ def test_linked_is_asked_of_the_service_that_is_asked_for(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+def test_a_trace_is_found_by_each_of_its_services(tmp_path):
+    """40 services in one trace, and 300 in another, of which 256 are remembered."""
+    status = Status(tmp_path, correlation="hold: 0s")
+    start, (trace, root), (many, first) = time.time_ns(), ids(1), ids(2)
+
+    def span_of(i, of):
+        return of if i == 0 else f"{i:016x}"
+    status.send(b"".join(
+        spans_of_service(f"{name}-{i:03}", [(of, span_of(i, top), top if i else "", start + i, 1000)])
+        for name, of, top, n in (("svc", trace, root, 40), ("more", many, first, 300)) for i in range(n)))
+
+    def rows(**query):
+        return {row["trace_id"]: row for row in status.get("/api/traces", **query)["traces"]}
+    assert harness.wait_for(lambda: sum(row["spans"] for row in rows().values()) == 340, 60), \
+        status.tail()
+    for i in (0, 2, 3, 20, 39):
+        row = rows(service=f"svc-{i:03}", linked="false")[trace]
+        assert (row["service"], row["asked"]["service"]) == ("svc-000", f"svc-{i:03}")
+        assert row["asked"]["root_span_id"] == span_of(i, root)
+    assert rows(service="svc-040") == rows(service="svc-020", linked="true") == {}
+    assert set(rows(service="svc-*")) == {trace}
+    assert [many in rows(service=f"more-{i}") for i in ("000", 255, 256, 299)] == [
+        True, True, False, False]
+    assert "of 1 trace not all services are known" in status.get("/api/traces")["keep"]["text"]
+    assert status.stop() == 0, status.tail()
+
+
 @pytest.mark.parametrize("language, words", [
     ("python", "(application_name of pyroscope.configure())"),
     ("go", "(ApplicationName of pyroscope.Config)"), ("nodejs", "(appName of Pyroscope.init())"),

@@ -41,8 +41,8 @@ function queries(params, services) {
 	if (free.length === 0) return [base, ...(prefix && !base.trace_id
 		? [{ ...base, span_id: undefined, trace_id: prefix }] : [])];
 	const text = free.join(" ");
-	const within = (part) => (base.service ? [] : services.filter(
-		(service) => plain(service).toLowerCase().includes(part.toLowerCase())).slice(0, 5));
+	const within = (part) => (!base.service && services.some(
+		(service) => plain(service).toLowerCase().includes(part.toLowerCase())) ? [containing(part)] : []);
 	return [{ ...base, name: containing(text) },
 		...(prefix && free.length === 1 ? [{ ...base, trace_id: prefix }] : []),
 		...within(text).map((service) => ({ ...base, service })),
@@ -355,7 +355,8 @@ export class View {
 		if (state === "none") {
 			return notice("", "No trace matches",
 				para("Traces are kept, but none matches the search and the fields above. The search takes ids, 8 or "
-					+ "more digits of a trace id, and parts of the names of services and spans."), para(this.later), para(this.gaps),
+					+ "more digits of a trace id, and parts of the names of services and spans (of the first 12 different ones "
+					+ "of a trace)."), para(this.later), para(this.gaps),
 				button("Clear the search", () => go(link("traces"))));
 		}
 		return waitingSteps(this.later);
