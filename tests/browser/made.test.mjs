@@ -390,6 +390,29 @@ describe("spans that wait for their samples", () => {
   });
 });
 
+test("all views of a span and a trace that have not come go on when they come", async () => {
+  const spanlink = await Spanlink.start({ correlation: "hold: 50s" });
+  const end = now();
+  const root = span({ trace: id(32), name: "GET /", start: end - MS, end });
+  const pages = await Promise.all([`trace/${root.traceId}`, `why?id=${root.spanId}`,
+    `flame?span=${root.spanId}`, `flame?trace=${root.traceId}`].map(
+    (view) => open(browser, `${spanlink.url}/#/${view}`)));
+  const [trace, why, ...flames] = pages;
+  await trace.getByRole("alert").getByText("No span of this trace is kept").waitFor();
+  await why.getByRole("heading", { name: "This span is not known" }).waitFor();
+  for (const flame of flames) await flame.getByRole("heading", { name: "There is no flame graph" }).waitFor();
+  await sendSpans(spanlink, "shop", [root]);
+  for (const page of pages) await page.getByRole("heading", { name: "It waits for its samples" }).waitFor();
+  await sendProfile(spanlink, "shop", [{ stack: ["main"], value: 10_000_000, span: root.spanId }],
+    end - 10n * NS, end);
+  await trace.getByRole("treeitem", { name: "shop GET /" }).waitFor();
+  await why.getByRole("heading", { name: "It has a flame graph" }).waitFor();
+  await flames[0].getByRole("heading", { name: "shop GET /" }).waitFor();
+  for (const flame of flames) await flame.locator(".summary").getByText("10 ms").waitFor();
+  for (const page of pages) await close(page);
+  await spanlink.remove();
+});
+
 describe("a trace of which a part waits", () => {
   let spanlink, trace;
   before(async () => {

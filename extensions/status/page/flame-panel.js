@@ -101,7 +101,7 @@ export class FlamePanel {
 				{ query: this.query(), share: this.state.by === "share", mean: against?.mean,
 					against: against?.query });
 			if (this.signal.aborted || turn !== this.loads) return;
-			Object.assign(this, answer, { against, names: answer.names.map(plain) });
+			Object.assign(this, answer, { against, names: answer.names.map(plain), said: "" });
 			this.unit = against && this.state.by === "share" ? null : answer.meta.unit;
 			keepFocus(this.host, () => this.build());
 		} catch (problem) {
@@ -119,10 +119,13 @@ export class FlamePanel {
 
 	failed(problem) {
 		const gone = problem.status === 0;
-		if (gone || problem.waiting?.spans) {
+		// What is not here may come.
+		if (gone || problem.status === 404) {
 			this.retry = setTimeout(() => this.signal.aborted || this.load(), 2000);
 		}
-		if (gone && this.graph) return;
+		const said = problem.message + this.state.vs;
+		if ((gone && this.graph) || said === this.said) return;
+		this.said = said;
 		fill(this.host, failure(gone ? "The flame graph could not be loaded" : "There is no flame graph", problem,
 			gone && para(muted("It is drawn as soon as spanlink answers.")),
 			this.state.vs && button("Do not compare", () => this.compareWith("")), this.whyLink()));

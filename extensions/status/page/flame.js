@@ -62,7 +62,7 @@ export class View {
 		try {
 			const known = await get(`/api/spans/${span}`, { service }, this.scope.signal);
 			const signal = this.scope.signal;
-			if (known.decision === "waiting" || known.so_far) setTimeout(() => signal.aborted || this.spanHead(), 2000);
+			if (known.so_far || ["waiting", "unknown"].includes(known.decision)) setTimeout(() => signal.aborted || this.spanHead(), 2000);
 			if (this.grows && !known.so_far) this.panel.load();
 			this.grows = known.so_far;
 			if (known.name === null) return;
