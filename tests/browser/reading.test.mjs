@@ -272,6 +272,42 @@ describe("a linked span", () => {
   });
 });
 
+test("the panel of a span says that it failed, and its links are far enough apart", async () => {
+  const spanlink = await Spanlink.start(HASTY);
+  const [trace, end] = [id(32), now()];
+  const links = Array.from({ length: 2 }, () => ({ traceId: id(32), spanId: id(16) }));
+  const made = [["bad", { code: 2 }, "error"], ["worse", { code: 2, message: "no disk" }, "error: no disk"],
+    ["good", { code: 1 }]].map(([name, status, said]) => ({
+    ...span({ trace, name, start: end - MS, end, status }), links, said }));
+  await sendSpans(spanlink, "shop", made.map(({ said, ...each }) => each));
+  await until(async () => (await spanlink.api(`/api/traces/${trace}`)).spans.length === made.length, "the spans");
+  const page = await open(browser, spanlink.url, { viewport: { width: 768, height: 900 } });
+  const details = page.getByRole("region", { name: "Span", exact: true });
+  for (const { name, spanId, said } of made) {
+    await page.goto(`${spanlink.url}/#/trace/${trace}?span=${spanId}`);
+    await details.getByRole("heading", { name: `shop ${name}` }).waitFor();
+    if (said) await details.getByText(`Status${said}`, { exact: true }).waitFor();
+    else assert.equal(await details.getByText("Status").count(), 0);
+    assert.equal(await details.getByRole("link", { name: links[1].spanId }).count(), 1);
+    assert.deepEqual(await violations(page), []);
+  }
+  await close(page);
+  await spanlink.remove();
+});
+
+test("times are those of the log, wherever the browser is", async () => {
+  const spanlink = await Spanlink.start(HASTY);
+  const end = now();
+  const root = span({ trace: id(32), name: "GET /", start: end - MS, end });
+  await sendSpans(spanlink, "shop", [root]);
+  await until(async () => (await spanlink.api("/api/services")).services[0]?.not_linked === 1, "the decision");
+  const page = await open(browser, `${spanlink.url}/#/why?id=${root.spanId}`, { timezoneId: "America/New_York" });
+  await page.getByText(`Ended${new Date(Number(end / MS)).toISOString().replace("T", " ")}`, { exact: true }).waitFor();
+  await page.locator(".chart .axis").getByText(/^\d\d:\d\d:\d\dZ$/).first().waitFor();
+  await close(page);
+  await spanlink.remove();
+});
+
 test("a failed request is marked in the list", async () => {
   const spanlink = await Spanlink.start(HASTY);
   const end = now();

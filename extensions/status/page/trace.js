@@ -58,6 +58,7 @@ function treeOf(spans) {
 	return order;
 }
 
+const hasFailed = ({ status }) => status?.code === "ERROR";
 const isLinked = (span) => span.decision === "linked";
 /* A span without a link may have samples, such as under another service name. */
 const isDrawn = (span) => isLinked(span) || span.samples > 0;
@@ -227,7 +228,6 @@ export class View {
 		const inside = left + wide >= 70 && left < 30;
 		const length = begins(span, duration(span.duration_ns));
 		const color = { "--hue": serviceHue(span.service) };
-		const failed = span.status?.code === 2 || span.status?.code === "ERROR";
 		const item = h("div.tree-cell", { role: "treeitem", "aria-level": node.level,
 			"aria-expanded": open, "aria-selected": String(node === this.node), "aria-posinset": node.index,
 			"aria-setsize": node.size, style: { "--deep": (node.level - 1) / (node.level + 4) },
@@ -235,14 +235,14 @@ export class View {
 				+ (node.orphan ? " parent not here" : ""),
 			"aria-description": length +
 				(isDrawn(span) ? `, ${cpuTime(span, " CPU")}` : "") +
-				(failed ? ", error" : ""),
+				(hasFailed(span) ? ", error" : ""),
 			tabindex: node === this.focus ? "0" : "-1", title: `${named(span.service)} ${named(span.name)}` },
 		h("span", { class: `twisty ${open === null ? "" : open === "true" ? "open" : "shut"}` }),
 		swatch(span.service),
 		h("span.label", node.parent?.span.service === span.service
 			? h("span.name", named(span.name)) : who(span.service, span.name).slice(1),
 		node.orphan && muted(" parent not here")),
-		failed && h("span.badge.bad.failed"));
+		hasFailed(span) && h("span.badge.bad.failed"));
 		// aria-description repeats what is hidden here.
 		return h("div.span-row", { role: "none", dataset: { key: node.key } }, item,
 			h("span.time-cell", { "aria-hidden": "true" },
@@ -347,7 +347,8 @@ export class View {
 			["Starts after", !startless(span) && duration(this.offset(span))], ["Kind", (span.kind ?? "").toLowerCase()],
 			["CPU", span.samples > 0 && (wallOnly(span) ? cpuTime(span)
 				: cpuOf(span))],
-			["Samples", span.samples > 0 && count(span.samples)], ["Status", span.status?.message],
+			["Samples", span.samples > 0 && count(span.samples)], 
+			["Status", [hasFailed(span) && "error", span.status?.message].filter(Boolean).join(": ")],
 			["Span id", [code(span.span_id), " ", copyButton(span.span_id, "Copy the span id")]]);
 	}
 
