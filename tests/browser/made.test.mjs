@@ -452,6 +452,7 @@ describe("a trace of which a part waits", () => {
     const details = page.getByRole("region", { name: "Span", exact: true });
     await details.getByRole("heading", { name: "back sort" }).waitFor();
     await details.getByText("No sample names it. ").waitFor();
+    assert.match(await details.locator(".decision").innerText(), /not a local root/);
     await details.getByText("10 ms").first().waitFor();
     await details.getByRole("link", { name: "GET /b" }).click();
     await details.getByRole("heading", { name: "back GET /b" }).waitFor();

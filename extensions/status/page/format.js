@@ -199,7 +199,7 @@ export const sentence = (text) => text.replace(/^[a-z](?=[a-z]*\s)/, (c) => c.to
 	.replace(/[^.!?]$/, "$&.");
 
 /** "no sample" from no_sample */
-export const word = (text) => text.replaceAll("_", " ");
+export const word = (text) => (text === "no_local_root" ? "not a local root" : text.replaceAll("_", " "));
 
 const HUES = [210, 28, 150, 330, 265, 50, 185, 0, 95, 300];
 const hues = new Map();
