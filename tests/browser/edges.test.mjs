@@ -239,6 +239,18 @@ describe("what a search takes", () => {
     for (const [content, cell] of cells) assert.ok(content <= cell, `${content} > ${cell}`);
     await close(page);
   });
+
+  test("the want of a name, as it is shown", async () => {
+    const end = now();
+    await sendSpans(spanlink, "nameless", [span({ trace: id(32), name: "", start: end - MS, end })]);
+    const page = await open(browser, `${spanlink.url}/#/traces?q=(no name)`);
+    const found = page.getByRole("link", { name: "nameless (no name)" });
+    await found.waitFor();
+    await page.goto(`${spanlink.url}/#/traces?q=nameless (no name)`);
+    await found.waitFor();
+    assert.equal(await page.getByRole("link", { name: "other" }).count(), 0);
+    await close(page);
+  });
 });
 
 test("a span with samples and without a link leads from Why to its flame graph", async () => {

@@ -52,9 +52,10 @@ function queries(params, services) {
 
 /*
  * A pattern of the API for names that contain a text, in any case, which may be as the page shows it:
- * characters as \u202e, and ends of lines as spaces.
+ * characters as \u202e, ends of lines as spaces, and none as (no name).
  */
 function containing(text) {
+	if (text === named("")) return "";
 	const each = (c) => (/[a-z]/i.test(c) ? `[${c.toLowerCase()}${c.toUpperCase()}]`
 		: c === " " ? "?" : c.replace(/[\\[\]*?]/, "\\$&"));
 	const unescaped = text.slice(0, 50).replace(/\\u([0-9a-f]{4})/gi, (shown, code) => {
