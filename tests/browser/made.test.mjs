@@ -723,7 +723,7 @@ test("the list says since when it is complete", async () => {
     for (let i = 0; i < 20; i++) await sendRoots(spanlink, "many", [`GET /${id(60000)}`]);
     return (await spanlink.api("/api/traces?limit=1")).keep.evicted_requests > 0;
   }, "the eviction");
-  await page.getByText(/traces before \d\d:\d\d:\d\d are evicted or incomplete/).waitFor();
+  await page.getByText(/traces before \d\d:\d\d:\d\dZ are evicted or incomplete/).waitFor();
   await close(page);
   await spanlink.remove();
 });

@@ -5,8 +5,6 @@ import { clock } from "./format.js";
 /* beside the columns: the values of the lines, and what is left */
 const [LEFT, RIGHT] = [60, 4];
 
-const time = (millis) => clock.format(millis).slice(0, 8);
-
 /** Calls draw(width) now and whenever the host's width changes. */
 export function fitted(host, signal, draw) {
 	let last = 0;
@@ -66,7 +64,7 @@ function sum({ series }, i) {
 function reading(data, i) {
 	const parts = data.series.filter((each) => each.values[i] > 0).toReversed().slice(0, 8)
 		.map((each) => `${each.name} ${data.words(each.values[i])}`);
-	return `${time(data.times[i])}: ${parts.join(", ") || "nothing"}`;
+	return `${clock(data.times[i])}: ${parts.join(", ") || "nothing"}`;
 }
 
 function picture({ times, series, words }, width, most, at) {
@@ -92,7 +90,7 @@ function picture({ times, series, words }, width, most, at) {
 		&& s("text", { x: LEFT - 6, y: top + 9, "text-anchor": "end", text: words(most * part) })));
 	const apart = Math.ceil(110 / step);
 	for (let i = 0; i < times.length && (i === 0 || LEFT + i * step < width - 56); i += apart) {
-		out.append(s("text.axis", { x: LEFT + i * step, y: height + 15, text: time(times[i]) }));
+		out.append(s("text.axis", { x: LEFT + i * step, y: height + 15, text: clock(times[i]) }));
 	}
 	return out;
 }

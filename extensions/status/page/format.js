@@ -1,10 +1,9 @@
 /* Formats numbers, times and names. */
 
 const grouped = new Intl.NumberFormat("en-GB");
-export const clock = new Intl.DateTimeFormat("en-GB", {
-	hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3,
-});
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
+/* As in the log: 2026-11-22 12:06:14.123Z */
+const utc = (unixMillis) => new Date(unixMillis).toISOString().replace("T", " ");
 
 /* Three digits, without trailing zeros. */
 function significant(value) {
@@ -128,15 +127,14 @@ export function localRoot(spans, span) {
 /** Whether a span or trace states no start. */
 export const startless = (span) => span.start_unix_nano === "0";
 
-/** 12:06:14.123 */
-export function at(unixNano) {
-	return clock.format(millis(unixNano));
-}
+/** 12:06:14Z, from unix milliseconds */
+export const clock = (unixMillis) => `${utc(unixMillis).slice(11, 19)}Z`;
 
-/** 22 Nov 2026, 12:06:14.123 */
-export function dateTime(unixNano) {
-	return `${day.format(millis(unixNano))}, ${at(unixNano)}`;
-}
+/** The same from unix nanoseconds */
+export const at = (unixNano) => clock(millis(unixNano));
+
+/** 2026-11-22 12:06:14.123Z */
+export const dateTime = (unixNano) => utc(millis(unixNano));
 
 /** "4 s ago"; of a clock that is ahead, "4 min in the future" */
 export function ago(unixNano, now = Date.now()) {
@@ -155,8 +153,8 @@ export function problems({ components, trouble, refused_reload: refused }) {
 		const wait = to?.oldest_ns > 10e9 ? `the oldest request has waited ${seconds(to.oldest_ns)}` : "";
 		const since = to?.failing_since_unix_nano, again = to?.delivering_since_unix_nano;
 		if (since) return [{ id, bad: !again, text: (again
-			? `failed from ${at(since).slice(0, 8)}, delivering again since ${at(again).slice(0, 8)}`
-			: `failing since ${at(since).slice(0, 8)}`) +
+			? `failed from ${at(since)}, delivering again since ${at(again)}`
+			: `failing since ${at(since)}`) +
 			` (${ago(again ?? since)})${wait && `, ${wait}`}: ${to.error}` }];
 		const slow = to?.slow_ns > 0 && `a request took ${duration(to.slow_ns)}`;
 		if (!slow && wait && to.retry_ns) return [{ id,
@@ -168,7 +166,7 @@ export function problems({ components, trouble, refused_reload: refused }) {
 		&& cause === "unsupported" && Date.now() - millis(last) < 60e3).map(({ count: n, text }) => (
 		{ id, text: `refused ${plural(n, "request")}, the last: ${text}` }));
 	return [...trouble ? [{ bad: true, text: trouble }] : [], ...components.flatMap(of), ...components.flatMap(misled),
-		...refused ? [{ text: `The configuration of ${at(refused.at_unix_nano).slice(0, 8)} was refused: ` +
+		...refused ? [{ text: `The configuration of ${at(refused.at_unix_nano)} was refused: ` +
 			refused.error }] : []];
 }
 

@@ -1,7 +1,7 @@
 /* The live list of traces, with search and order. */
 import { connection, get, poll } from "./api.js";
 import { announce, fill, h, plain, segmented, select } from "./dom.js";
-import { ago, at, between, brief, cost, count, cpuTime, duration, isDuration, mostOf, named, plural,
+import { ago, at, between, brief, cost, count, cpuTime, dateTime, duration, isDuration, mostOf, named, plural,
 	SO_FAR, spanIdOf, startless, traceIdOf, waits, wallOnly, word } from "./format.js";
 import { anchor, button, choices, failure, muted, notice, para, SAMPLES, who } from "./parts.js";
 import { go, link, note } from "./route.js";
@@ -343,7 +343,7 @@ export class View {
 		this.gaps.textContent = text ?? (skipped > 0 ? `${plural(skipped, "request")} skipped to save CPU time` : "");
 		this.status.textContent = this.rows.length === 0 ? "" : [
 			`${count(this.rows.length)}${this.next ? "+" : ""} shown, ${count(this.kept)} kept`,
-			since && `traces before ${at(since).slice(0, 8)} are evicted or incomplete, raise keep_mib ` +
+			since && `traces before ${at(since)} are evicted or incomplete, raise keep_mib ` +
 				"of the status extension to keep more",
 			this.ranked && "traces whose root span matches come first, then those in which another span does",
 			later, this.gaps.textContent,
@@ -388,7 +388,7 @@ export class View {
 					row.waiting_spans > 0 && muted(`, ${count(row.waiting_spans)} more wait${row.waiting_spans === 1 ? "s" : ""}`)),
 				row.failed && h("span.badge.bad.failed"),
 				h("time.muted", { dataset: { at: row.start_unix_nano }, text: age(row.start_unix_nano),
-					title: at(row.start_unix_nano) })),
+					title: dateTime(row.start_unix_nano) })),
 			startless(row) ? cell("Duration", "–", "") : cell("Duration", duration(row.duration_ns),
 				"measure", row.duration_ns / this.longest),
 			cell(wall ? "" : "CPU", brief(row) + (row.so_far ? "+" : ""), cost(row) ? `measure ${wall ? "wall-time" : "cpu"}` : "",
