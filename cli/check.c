@@ -9,8 +9,7 @@ int check_command(const struct flags *flags)
 {
     struct plan plan;
     struct problems problems = {0};
-    bool good = plan_make(&plan, flags) && !plan.severe &&
-                runtime_rehearse(plan.runtime, &problems) &&
+    bool good = plan_make(&plan, flags, true) && runtime_rehearse(plan.runtime, &problems) &&
                 runtime_check(plan.runtime, &problems, stdout);
     fflush(stdout);
     problems_print(&problems, stderr);

@@ -17,12 +17,12 @@ void plan_print(struct view text)
     output_release(&output);
 }
 
-void plan_print_problems(const struct problems *problems)
+static void print_lines(char *const *lines, size_t count)
 {
     struct bytes text;
     bytes_init(&text, FAULTS_MAX, NULL);
-    for (size_t i = 0; i < problems->count; i++) {
-        const char *line = problems->lines ? problems->lines[i] : NULL;
+    for (size_t i = 0; i < count; i++) {
+        const char *line = lines ? lines[i] : NULL;
         bytes_printf(&text, "%s\n", line ? line : "out of memory");
     }
     if (text.size)
@@ -30,14 +30,25 @@ void plan_print_problems(const struct problems *problems)
     bytes_release(&text);
 }
 
-static void log_warnings(const struct problems *problems)
+void plan_print_problems(const struct problems *problems)
 {
-    for (size_t i = 0; problems->warnings && i < problems->warning_count; i++)
-        if (problems->warnings[i])
-            log_warn("%s", problems->warnings[i]);
+    print_lines(problems->lines, problems->count);
 }
 
-bool plan_make(struct plan *plan, const struct flags *flags)
+static void log_lines(char *const *lines, size_t count)
+{
+    for (size_t i = 0; lines && i < count; i++)
+        if (lines[i])
+            log_warn("%s", lines[i]);
+}
+
+static void log_warnings(const struct problems *problems)
+{
+    log_lines(problems->severe, problems->severe_count);
+    log_lines(problems->warnings, problems->warning_count);
+}
+
+bool plan_make(struct plan *plan, const struct flags *flags, bool strict)
 {
     struct problems problems = {0};
     *plan = (struct plan){0};
@@ -51,10 +62,14 @@ bool plan_make(struct plan *plan, const struct flags *flags)
     if (plan->runtime)
         runtime_log_warnings(plan->runtime);
     plan_print_problems(&problems);
-    log_warnings(&problems);
-    plan->severe = problems.severe;
+    if (strict)
+        print_lines(problems.severe, problems.severe_count);
+    else
+        log_lines(problems.severe, problems.severe_count);
+    log_lines(problems.warnings, problems.warning_count);
+    bool good = plan->runtime && !(strict && problems.severe_count);
     problems_release(&problems);
-    return plan->runtime;
+    return good;
 }
 
 void plan_release(struct plan *plan)

@@ -8,7 +8,6 @@
 struct plan {
     struct settings *settings;   /* NULL: could not be read */
     struct runtime *runtime;     /* NULL: faulty */
-    bool severe;                 /* it could be started, but that is hardly what was meant */
     struct settings_files files; /* of the last attempt to load */
 };
 
@@ -18,8 +17,9 @@ void plan_print(struct view text);
 void plan_print_problems(const struct problems *problems);
 
 /* Loads, plans and sets the log level. All faults are printed on stderr; false: there were any, and
- * settings is still set if they could be resolved. Release in both cases. */
-bool plan_make(struct plan *plan, const struct flags *flags);
+ * settings is still set if they could be resolved. strict: severe warnings are faults too, else
+ * they are logged as the others are. Release in all cases. */
+bool plan_make(struct plan *plan, const struct flags *flags, bool strict);
 void plan_release(struct plan *plan);
 
 /* Loads again and applies the result to the running process; logs what was wrong or has changed. */

@@ -10,7 +10,7 @@ int print_config_command(const struct flags *flags)
 {
     struct plan plan;
     struct bytes text;
-    bool good = plan_make(&plan, flags);
+    bool good = plan_make(&plan, flags, false);
     bytes_init(&text, SIZE_MAX / 2, NULL);
     if (plan.settings)
         config_text(settings_root(plan.settings), &text);

@@ -167,7 +167,7 @@ int run_command(const struct flags *flags)
     struct plan plan;
     heap_tune();
     block_signals(&signals);
-    int code = plan_make(&plan, flags) ? serve(&plan, flags, &signals) : EXIT_CONFIG;
+    int code = plan_make(&plan, flags, false) ? serve(&plan, flags, &signals) : EXIT_CONFIG;
     plan_release(&plan);
     return code;
 }

@@ -18,7 +18,7 @@ static bool validate_rehearse(const struct plan *plan)
 int validate_command(const struct flags *flags)
 {
     struct plan plan;
-    bool good = plan_make(&plan, flags) && !plan.severe && validate_rehearse(&plan);
+    bool good = plan_make(&plan, flags, true) && validate_rehearse(&plan);
     const char *comma = "";
     for (size_t i = 0; good && i < flags->count; i++)
         if (flags->sources[i].origin == SETTINGS_FILE) {

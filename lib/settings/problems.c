@@ -100,10 +100,10 @@ void problems_warn(struct problems *problems, bool severe, const struct node *no
 {
     va_list args;
     va_start(args, format);
-    problems_append(&problems->warnings, &problems->warning_count,
+    problems_append(severe ? &problems->severe : &problems->warnings,
+                    severe ? &problems->severe_count : &problems->warning_count,
                     sentence(node, path, format, args));
     va_end(args);
-    problems->severe |= severe;
 }
 
 void problems_print(const struct problems *problems, FILE *out)
@@ -125,6 +125,7 @@ void problems_release(struct problems *problems)
 {
     release_lines(problems->lines, problems->count);
     release_lines(problems->warnings, problems->warning_count);
+    release_lines(problems->severe, problems->severe_count);
     *problems = (struct problems){0};
 }
 

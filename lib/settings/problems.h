@@ -13,7 +13,8 @@ struct problems {
     size_t count;
     char **warnings;
     size_t warning_count;
-    bool severe; /* a warning is severe */
+    char **severe; /* warnings that fail `validate` and `check` */
+    size_t severe_count;
 };
 
 /* Adds "FILE:LINE: a.b.c: sentence" with the node's position; node NULL: the sentence alone. path
@@ -21,8 +22,8 @@ struct problems {
 void problems_add(struct problems *problems, const struct node *node, const char *path,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Adds a warning: the configuration can run, but is probably a mistake. severe: `validate`
- * fails. */
+/* Adds a warning: the configuration can run, but is probably a mistake. severe: `validate` and
+ * `check` fail. */
 void problems_warn(struct problems *problems, bool severe, const struct node *node,
                    const char *path, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
