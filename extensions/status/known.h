@@ -22,6 +22,7 @@ struct known {
     uint32_t span_count;
     struct known_service *services[KNOWN_SERVICES]; /* 0: all that there is no room for */
     size_t service_count, service_last;             /* service_last: the one found last */
+    bool has_tenants;                               /* some service is of one */
     uint64_t service_turns, service_turned;         /* services that may give way now; wall */
     struct known_route *routes; /* the first KNOWN_UNNAMED are of each service, see there */
     uint16_t route_buckets[KNOWN_NAMED * 2];

@@ -1,5 +1,8 @@
 #include "extensions/status/known_owed.h"
 
+#include "extensions/status/known_find.h"
+#include "extensions/status/reason.h"
+
 /* Samples of a span that has not passed after METERED_AFTER count as no span's in the metrics,
  * for good. Those that came under another name than its own are not its own if, within FOREIGN_FOR,
  * a span of that service comes with the id. */
@@ -93,6 +96,17 @@ void known_miss(struct known *known, struct known_span *span)
     known_lend(known, span);
 }
 
+/* Samples came whose span did not pass. If one of another tenant did, and has none, it may be that.
+ */
+static void known_note_tenant(struct known *known, const struct known_span *span)
+{
+    struct known_span *each = known_find(known, span->id);
+    for (; each; each = known_next(known, each))
+        if (each->decided && each->action != WATCH_LINKED && !known_has_samples(each) &&
+            !known_shares_tenant(known, each, span->under))
+            reason_note_tenant(known, each->service, span->under);
+}
+
 void known_settle(struct known *known, uint64_t now)
 {
     uint64_t second = now / NS_PER_S;
@@ -101,6 +115,8 @@ void known_settle(struct known *known, uint64_t now)
         struct known_span *span = &known->spans[i];
         if (!known_owes(span))
             continue;
+        if (known->has_tenants && !span->decided && !span->dealt)
+            known_note_tenant(known, span);
         if (!span->missed && span->decided + MISSED_AFTER < now)
             known_miss(known, span);
         if (span->dealt && second > span->owed_at + FOREIGN_FOR_S) {

@@ -52,6 +52,7 @@ struct known_service {
     uint32_t apart_run; /* spans in a row whose samples are far from their time, ... */
     const char *apart_fix;      /* ... and which clock is wrong; static */
     uint16_t profiles_under;    /* where samples of its spans came instead; 0: nowhere */
+    uint16_t tenant_under;      /* the same where that is a service of another tenant */
     uint32_t windows;           /* came so far */
     uint64_t first_came;        /* the oldest profile */
     uint64_t began;             /* its start, of those that confirm; 1: not known; 0: none came */

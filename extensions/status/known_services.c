@@ -84,9 +84,11 @@ static void known_service_give_way(struct known *known, size_t number)
     for (size_t i = 0; i < KNOWN_WINDOWS; i++)
         if (known->windows[i].service == number)
             known->windows[i].service = 0;
-    for (size_t i = 0; i < known->service_count; i++)
-        if (known->services[i]->profiles_under == number)
-            known->services[i]->profiles_under = 0;
+    for (size_t i = 0; i < known->service_count; i++) {
+        struct known_service *each = known->services[i];
+        each->profiles_under = each->profiles_under == number ? 0 : each->profiles_under;
+        each->tenant_under = each->tenant_under == number ? 0 : each->tenant_under;
+    }
     known_service_merge(known->services[number], known->services[0]);
 }
 
@@ -201,6 +203,7 @@ static size_t known_service_put(struct known *known, const struct watch_service 
         return 0;
     known->services[at]->key = service->key;
     known->services[at]->tenant = service->tenant.size ? known_name(known, service->tenant) : 0;
+    known->has_tenants |= service->tenant.size > 0;
     return known->service_last = at;
 }
 

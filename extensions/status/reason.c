@@ -10,6 +10,9 @@
 static const struct watch_reason names_differ = {
     REASON_NAMES_DIFFER, "Samples with the ids of its spans came under another service name.",
     "Give the profiler the name of the spans, or the SDK the name of the profiles."};
+static const struct watch_reason tenants_differ = {
+    REASON_TENANTS_DIFFER, "Samples with the ids of its spans came from another tenant.",
+    "Give the profiler the same X-Scope-OrgID as the exporter of the traces."};
 static const struct watch_reason came_late = {
     REASON_CAME_LATE, "Samples with its id came after the span had been forwarded without a link.",
     "Let the profiler upload more often, or raise `hold` of the correlation processor above the "
@@ -98,8 +101,9 @@ static uint16_t other_service(const struct known *known, const struct known_span
 /* Of a reason that says that no sample of the span had come. */
 static bool missed_samples(const struct watch_reason *reason)
 {
-    static const char *const words[] = {"no_sample", "hold_ran_out", "not_profiled",
-                                        "no_parent", IDS_UNMATCHED,  REASON_NAMES_DIFFER};
+    static const char *const words[] = {"no_sample",          "hold_ran_out", "not_profiled",
+                                        "no_parent",          IDS_UNMATCHED,  REASON_NAMES_DIFFER,
+                                        REASON_TENANTS_DIFFER};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(reason->word, words[i]) == 0)
             return true;
@@ -185,6 +189,8 @@ static const struct watch_reason *unnamed_reason(const struct known *known,
     if (is_word(decided, "hold_ran_out") && !decided->fix && ended && service->last_came &&
         service->last_came < ended)
         return &stopped;
+    if (is_word(decided, NOT_PROFILED) && service->tenant_under && !service->confirms_from)
+        return &tenants_differ;
     if (is_word(decided, NOT_PROFILED) && service->confirms_from)
         return service->confirms_from > span->decided ? &before_first : &not_profiled_lately;
     if (!is_word(decided, "no_sample"))
@@ -526,6 +532,8 @@ void reason_of_service(const struct known *known, const struct known_service *se
     } else if (refusal) {
         clocks_tell(refusal, told->text_buffer, sizeof told->text_buffer);
         told->text = told->text_buffer;
+    } else if (is_word(reason, REASON_TENANTS_DIFFER) && service->tenant_under) {
+        reason_tell_tenants(known, service, told);
     } else if (reason == &before_first) {
         snprintf(told->text_buffer, sizeof told->text_buffer, BEFORE_FIRST);
         tell_later(service, told);

@@ -10,6 +10,8 @@
 /* Samples with its id came under another service name; under its own, after the decision. */
 #define REASON_NAMES_DIFFER "names_differ"
 #define REASON_CAME_LATE    "came_late"
+/* Its service has no profiles, and samples with its ids came from another tenant. */
+#define REASON_TENANTS_DIFFER "tenants_differ"
 /* It ended before the first profile of its service came. */
 #define REASON_BEFORE_FIRST "before_first_profile"
 /* No sample came, as its service's profiles are refused because of their clock. */
@@ -24,7 +26,7 @@
 /* text and fix may point into the buffers. */
 struct told_reason {
     const char *word, *text, *fix; /* fix NULL: nothing to do */
-    char text_buffer[2 * NAME_CUT + 160], fix_buffer[2 * NAME_CUT + 240];
+    char text_buffer[4 * NAME_CUT + 160], fix_buffer[2 * NAME_CUT + 240];
 };
 
 /* False: it is linked, not decided, or NULL. */
@@ -42,6 +44,13 @@ void reason_child(const struct known *known, struct view service, struct told_re
  * the setting that the profiler of its language has. */
 void reason_names_fix(const struct known *known, const struct known_service *service,
                       const struct known_service *other, char *out, size_t size);
+
+/* Notes that samples with ids of spans of a service came under one of another tenant. */
+void reason_note_tenant(struct known *known, uint16_t service, uint16_t other);
+
+/* Says so of a service of which that was noted. */
+void reason_tell_tenants(const struct known *known, const struct known_service *service,
+                         struct told_reason *told);
 
 /* Kinds of samples, as bits. */
 enum { NAMED_BY_CPU = 1, NAMED_BY_WALL = 2, NAMED_BY_UNTIMED = 4 }; /* times enum known_untimed */

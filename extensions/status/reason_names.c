@@ -34,6 +34,45 @@ void reason_names_fix(const struct known *known, const struct known_service *ser
              VIEW_ARG(spans), name_setting(service->language), VIEW_ARG(profiles));
 }
 
+void reason_note_tenant(struct known *known, uint16_t service, uint16_t other)
+{
+    bool noted = known->services[service]->tenant_under;
+    known->services[service]->tenant_under = other;
+    for (uint32_t i = 0; !noted && i < known->span_count; i++)
+        if (known_at(known, i)->service == service)
+            reason_recount(known, known_at(known, i));
+}
+
+void reason_tell_tenants(const struct known *known, const struct known_service *service,
+                         struct told_reason *told)
+{
+    const struct known_service *other = known->services[service->tenant_under];
+    struct view profiles = known_tenant(known, service->tenant_under);
+    struct view spans = service->tenant ? names_get(&known->names, service->tenant) : VIEW("");
+    char came[NAME_CUT + 32] = "without a tenant", are[NAME_CUT + 32] = "have no tenant";
+    char under[NAME_CUT + 32] = "", rename[NAME_CUT + 64] = "";
+    if (profiles.size)
+        snprintf(came, sizeof came, "from tenant \"%.*s\"", VIEW_ARG(profiles));
+    if (spans.size)
+        snprintf(are, sizeof are, "are of tenant \"%.*s\"", VIEW_ARG(spans));
+    if (service->name != other->name) {
+        snprintf(under, sizeof under, "under \"%.*s\" ",
+                 VIEW_ARG(names_get(&known->names, other->name)));
+        snprintf(rename, sizeof rename, ", and the profiler the name of the spans, \"%.*s\"",
+                 VIEW_ARG(names_get(&known->names, service->name)));
+    }
+    snprintf(told->text_buffer, sizeof told->text_buffer,
+             "Samples with ids of spans of its service came %s%s, but its spans %s.", under, came,
+             are);
+    snprintf(told->fix_buffer, sizeof told->fix_buffer,
+             "Give the %s the X-Scope-OrgID of the %s, \"%.*s\"%s.",
+             spans.size ? "profiler" : "exporter of the traces",
+             spans.size ? "exporter of the traces" : "profiler",
+             VIEW_ARG(spans.size ? spans : profiles), rename);
+    told->text = told->text_buffer;
+    told->fix = told->fix_buffer;
+}
+
 void reason_kinds(unsigned kinds, char *out, size_t size)
 {
     static const char *const untimed[] = {

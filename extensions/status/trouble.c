@@ -202,6 +202,8 @@ bool trouble_of(const struct known *known, const struct known_service *service,
         told->fix = told->fix_buffer;
     } else if (service->vain_at > service->last_came) {
         trouble_tell_silent(service, told);
+    } else if (service->tenant_under && !service->confirms_from) {
+        reason_tell_tenants(known, service, told);
     }
     return told->text;
 }

@@ -18,6 +18,7 @@ static const char *const reasons[REASON_COUNT] = {
     [REASON_HOLD_FULL] = "hold full",
     [REASON_CROWDED] = "too many services",
     [REASON_NAMES_DIFFER] = "names differ",
+    [REASON_TENANTS_DIFFER] = "tenants differ",
     [REASON_SHUTDOWN] = "shutdown",
 };
 

@@ -183,7 +183,7 @@ static void note_confirming(struct noting *noting)
     evidence_note_profile(context->service, upload->window.kind, true, upload->has_samples,
                           upload->count > 0);
     if (upload->window.wrong)
-        advise_window(self, service_name(context->service));
+        advise_window(self, context->service);
     else if (upload->window.capped)
         evidence_note_capped(context->service);
 }

@@ -57,6 +57,10 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                              "Samples with the ids of its spans came under another service name.",
                              "Give the profiler the name of the spans, or the SDK the name of the "
                              "profiles."},
+    [REASON_TENANTS_DIFFER] = {"tenants_differ",
+                               "Samples with the ids of its spans came from another tenant.",
+                               "Give the profiler the same X-Scope-OrgID as the exporter of the "
+                               "traces."},
     [REASON_SHUTDOWN] = {"shutdown",
                          "A reload replaced the correlation processor, or the process stopped, "
                          "before it could be judged.",

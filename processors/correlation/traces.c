@@ -218,7 +218,7 @@ static uint64_t count_rows(const struct trace_plan *plan, const struct context *
         crowded += row->decision.reason == REASON_CROWDED;
     }
     if (crowded)
-        advise_crowded(context->self, resource->name, crowded);
+        advise_crowded(context->self, plan->tenant, resource->name, crowded);
     return full;
 }
 

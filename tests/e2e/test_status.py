@@ -346,7 +346,14 @@ def test_tenants_are_told_apart(tmp_path):
         ("pay", "a", None): 100, ("pay", "b", None): 7, ("shop", "a", None): 0,
         ("shop", "b", None): 9}
     each = status.get(f"/api/spans/{span}")
-    assert (each["reason"], each["samples"], each["cpu_ns"]) == ("not_profiled", 0, 0)
+    assert (each["reason"], each["samples"], each["cpu_ns"]) == ("tenants_differ", 0, 0)
+    assert each["text"] == "Samples with ids of spans of its service came from tenant \"b\", " \
+        "but its spans are of tenant \"a\"."
+    assert each["fix"] == "Give the profiler the X-Scope-OrgID of the exporter of the traces, \"a\"."
+    [problem] = [service["problem"] for service in status.get("/api/services")["services"]
+                 if service["problem"]]
+    assert problem == {"text": each["text"], "fix": each["fix"]}
+    assert "tenants_differ 1" in top("--once", "--endpoint", f"127.0.0.1:{status.page}").stdout
     page = requests.get(f"http://127.0.0.1:{status.metrics}/metrics", timeout=10).text
     cpu = [s.rsplit(" ", 1) for s in page.splitlines() if s.startswith("spanlink_cpu_seconds{")]
     assert sorted(value for series, value in cpu if "pay" in series) == ["0.07", "1"]

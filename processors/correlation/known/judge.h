@@ -26,7 +26,8 @@ enum judge_reason {
     REASON_HOLD_FULL,    /* it was the oldest when the hold was full */
     REASON_CROWDED,      /* more services than are remembered sent spans, and its had no profile */
     REASON_SHUTDOWN,     /* the process or instance stopped before it was decided */
-    REASON_NAMES_DIFFER, /* as NOT_PROFILED, but samples of its spans came under another name */
+    REASON_NAMES_DIFFER, /* as NOT_PROFILED, but samples of its spans came under another name ... */
+    REASON_TENANTS_DIFFER, /* ... or from another tenant */
     REASON_COUNT
 };
 

@@ -229,7 +229,8 @@ static void start_anew(struct services *services, struct service *service, uint6
     release_knowledge(services, service);
     service->first_seen = mono;
     service->first_candidate = service->profiled_at = 0;
-    service->unread = service->wide = service->named = service->misnamed = false;
+    service->unread = service->wide = service->named = false;
+    service->misnamed = service->other_tenant = false;
     service->from_go = service->from_node = service->unsymbolized = false;
     service->nameless = 0;
     service->match = (struct match){0};

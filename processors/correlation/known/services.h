@@ -29,7 +29,7 @@ struct service_counts {
     uint64_t wait_sum, wait_max;     /* ... and how long they had waited, ns */
 };
 
-/* What the log reports from time to time about a service. */
+/* What the log reports from time to time about a service. NAMES: or tenants. */
 enum advice { ADVICE_NAMES, ADVICE_NO_IDS, ADVICE_UNMATCHED, ADVICE_SILENT, ADVICE_COUNT };
 
 struct service {
@@ -39,16 +39,16 @@ struct service {
     uint64_t first_seen, last_seen, unread_at; /* mono */
     bool profiled;                             /* a profile of it arrived within `remember` ... */
     uint64_t profiled_at;                      /* ... the last one then, mono; 0: none ever did */
-    uint64_t first_candidate; /* mono; when a span first had to be held; 0: none did */
-    bool unread;              /* ever; service_is_unread for "within remember" */
-    const char *unread_why;   /* why the last such profile could not be read */
-    bool unsymbolized;        /* samples named spans and did not count: no frame had symbols */
-    bool from_go, from_node;  /* pyroscope-go uploads for it; its SDK is that of Node.js */
-    bool misnamed;            /* samples of its spans came under another service's name */
-    bool named;               /* a sample of a confirming kind had a span id */
-    bool wide;                /* spans that are not local roots have samples too ... */
-    uint64_t wide_at;         /* ... and the last such sample arrived then, mono */
-    unsigned nameless;        /* windows with samples since first_candidate, none with a span id */
+    uint64_t first_candidate;    /* mono; when a span first had to be held; 0: none did */
+    bool unread;                 /* ever; service_is_unread for "within remember" */
+    const char *unread_why;      /* why the last such profile could not be read */
+    bool unsymbolized;           /* samples named spans and did not count: no frame had symbols */
+    bool from_go, from_node;     /* pyroscope-go uploads for it; its SDK is that of Node.js */
+    bool misnamed, other_tenant; /* samples of its spans came under another name, or tenant */
+    bool named;                  /* a sample of a confirming kind had a span id */
+    bool wide;                   /* spans that are not local roots have samples too ... */
+    uint64_t wide_at;            /* ... and the last such sample arrived then, mono */
+    unsigned nameless; /* windows with samples since first_candidate, none with a span id */
     uint8_t others[KIND_COUNT]; /* profiles of kinds that do not confirm since then, up to 255 */
     struct timeline *timelines[KIND_COUNT]; /* NULL: none of that kind arrived */
     uint64_t skew;             /* how far its spans' clock is behind its windows', ns */

@@ -21,6 +21,27 @@ static void end_line(struct bytes *advice, size_t from)
         bytes_append(advice, "\n", 1);
 }
 
+/* Appends `"shop"`, with its tenant if it has one. */
+static void say_name(struct bytes *out, struct view tenant, struct view name)
+{
+    bytes_printf(out, "\"%.*s\"", VIEW_ARG(name));
+    if (tenant.size)
+        bytes_printf(out, " of tenant \"%.*s\"", VIEW_ARG(tenant));
+}
+
+static void say_service(struct bytes *out, const struct service *service)
+{
+    bytes_printf(out, "service ");
+    say_name(out, service_tenant(service), service_name(service));
+}
+
+/* Begins a line with the name of the instance. */
+static void say(struct correlation *self, const char *before, const struct service *service)
+{
+    bytes_printf(&self->advice, "%s: %s", self->env->id, before);
+    say_service(&self->advice, service);
+}
+
 /* Whether it may be logged again. */
 static bool is_time(uint64_t *told, uint64_t every, uint64_t mono)
 {
@@ -54,11 +75,37 @@ void advise_names(struct correlation *self, struct service *profiled, const stru
     if (!may_advise(self, profiled, ADVICE_NAMES, mono))
         return;
     size_t from = self->advice.size;
+    say(self, "samples of ", profiled);
     bytes_printf(&self->advice,
-                 "%s: samples of service \"%.*s\" carry the ids of spans of service \"%.*s\". A "
-                 "link needs one name for both: give the profiler the service.name of the traces "
-                 "(its application name), or set OTEL_SERVICE_NAME to that of the profiler",
-                 self->env->id, VIEW_ARG(service_name(profiled)), VIEW_ARG(service_name(traced)));
+                 " carry the ids of spans of service \"%.*s\". A link needs one name "
+                 "for both: give the profiler the service.name of the traces (its "
+                 "application name), or set OTEL_SERVICE_NAME to that of the "
+                 "profiler",
+                 VIEW_ARG(service_name(traced)));
+    end_line(&self->advice, from);
+}
+
+static const char *or_no_tenant(const struct service *service)
+{
+    return service->tenant_size ? "" : " without a tenant";
+}
+
+void advise_tenants(struct correlation *self, struct service *profiled,
+                    const struct service *traced, uint64_t mono)
+{
+    if (!may_advise(self, profiled, ADVICE_NAMES, mono))
+        return;
+    size_t from = self->advice.size;
+    bool same_name = view_eq(service_name(profiled), service_name(traced));
+    say(self, "samples of ", profiled);
+    bytes_printf(&self->advice, "%s carry the ids of spans of ", or_no_tenant(profiled));
+    say_service(&self->advice, traced);
+    bytes_printf(&self->advice,
+                 "%s. A link needs one tenant for both: give the %s the same X-Scope-OrgID%s as "
+                 "the %s",
+                 or_no_tenant(traced), traced->tenant_size ? "profiler" : "exporter of the traces",
+                 same_name ? "" : " and service name",
+                 traced->tenant_size ? "exporter of the traces" : "profiler");
     end_line(&self->advice, from);
 }
 
@@ -68,19 +115,16 @@ void advise_no_ids(struct correlation *self, struct service *service, uint64_t m
         return;
     size_t from = self->advice.size;
     bool cpu = false;
+    say(self, "", service);
     for (enum kind kind = 0; kind < KIND_OTHER; kind++)
         cpu |= service->timelines[kind] != NULL;
     if (cpu)
         bytes_printf(&self->advice,
-                     "%s: service \"%.*s\" is profiled, but no sample of it has a span id, so no "
-                     "span is linked: %s",
-                     self->env->id, VIEW_ARG(service_name(service)),
+                     " is profiled, but no sample of it has a span id, so no span is linked: %s",
                      labels_of(service->language)->way);
     else
-        bytes_printf(&self->advice,
-                     "%s: service \"%.*s\" sends no profiles of a kind that confirms spans (CPU or "
-                     "wall, see confirm_by), so none is linked",
-                     self->env->id, VIEW_ARG(service_name(service)));
+        bytes_printf(&self->advice, " sends no profiles of a kind that confirms spans (CPU or "
+                                    "wall, see confirm_by), so none is linked");
     end_line(&self->advice, from);
 }
 
@@ -91,14 +135,15 @@ void advise_unmatched(struct correlation *self, struct service *service, uint64_
         return;
     size_t from = self->advice.size;
     service->match.said = true;
+    say(self, "", service);
     bytes_printf(
         &self->advice,
-        "%s: service \"%.*s\" is profiled, but none of the last %" PRIu64
+        " is profiled, but none of the last %" PRIu64
         " span ids in its samples is that of a span that came, and none of its last "
         "%" PRIu64 " spans has a sample, so no span is linked: see whether the profiler "
         "takes the ids from the tracer provider that exports the spans, whether its labels "
         "are their 16 hex digits, and whether spans are sampled before they come here",
-        self->env->id, VIEW_ARG(service_name(service)), match->ids, match->spans);
+        match->ids, match->spans);
     end_line(&self->advice, from);
 }
 
@@ -109,8 +154,9 @@ void advise_ids_match(struct correlation *self, struct service *service, uint64_
     if (!said)
         return;
     size_t from = self->advice.size;
-    bytes_printf(&self->advice, INFORMS "%s: samples of service \"%.*s\" name its spans now",
-                 self->env->id, VIEW_ARG(service_name(service)));
+    bytes_printf(&self->advice, INFORMS);
+    say(self, "samples of ", service);
+    bytes_printf(&self->advice, " name its spans now");
     end_line(&self->advice, from);
 }
 
@@ -131,8 +177,8 @@ void advise_silent(struct correlation *self, struct service *service, uint64_t m
     service->silent_said = may_advise(self, service, ADVICE_SILENT, mono);
     if (!service->silent_said)
         return;
-    bytes_printf(&self->advice, "%s: no profile of service \"%.*s\" has come for ", self->env->id,
-                 VIEW_ARG(service_name(service)));
+    say(self, "no profile of ", service);
+    bytes_printf(&self->advice, " has come for ");
     say_time(&self->advice, mono - service->silent_since);
     bytes_printf(&self->advice, ", while its spans go on, so they have no links: see whether its "
                                 "profiler still runs and can reach this process");
@@ -146,8 +192,9 @@ void advise_profile_came(struct correlation *self, struct service *service, uint
     service->silent_since = 0;
     if (!since || !service->silent_said)
         return;
-    bytes_printf(&self->advice, INFORMS "%s: profiles of service \"%.*s\" come again, after ",
-                 self->env->id, VIEW_ARG(service_name(service)));
+    bytes_printf(&self->advice, INFORMS);
+    say(self, "profiles of ", service);
+    bytes_printf(&self->advice, " come again, after ");
     say_time(&self->advice, mono > since ? mono - since : 0);
     end_line(&self->advice, from);
 }
@@ -184,11 +231,12 @@ void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, 
                                         : "hold_max_mib");
 }
 
-static void sum_up(struct correlation *self, struct advice_sum *sum, struct view service,
-                   uint64_t count)
+static void sum_up(struct correlation *self, struct advice_sum *sum, struct view tenant,
+                   struct view name, uint64_t count)
 {
     sum->count += count;
-    snprintf(sum->example, sizeof sum->example, "%.*s", VIEW_ARG(service));
+    snprintf(sum->name, sizeof sum->name, "%.*s", VIEW_ARG(name));
+    snprintf(sum->tenant, sizeof sum->tenant, "%.*s", VIEW_ARG(tenant));
     if (sum->due)
         return;
     sum->due = clock_mono(self->env->clock) + GATHERED_FOR;
@@ -212,17 +260,17 @@ static void unlock_top(struct correlation *self, struct correlation *top)
         pthread_mutex_unlock(&top->lock);
 }
 
-void advise_crowded(struct correlation *self, struct view service, uint64_t spans)
+void advise_crowded(struct correlation *self, struct view tenant, struct view name, uint64_t spans)
 {
     struct correlation *top = lock_top(self);
-    sum_up(top, &top->crowded, service, spans);
+    sum_up(top, &top->crowded, tenant, name, spans);
     unlock_top(self, top);
 }
 
-void advise_window(struct correlation *self, struct view service)
+void advise_window(struct correlation *self, const struct service *service)
 {
     struct correlation *top = lock_top(self);
-    sum_up(top, &top->wrong, service, 1);
+    sum_up(top, &top->wrong, service_tenant(service), service_name(service), 1);
     unlock_top(self, top);
 }
 
@@ -247,9 +295,11 @@ static void say_crowded(struct correlation *self)
     bytes_printf(&self->advice,
                  "%s: %" PRIu64
                  " spans were forwarded before their profiles could come, since more "
-                 "than %zu services sent spans; the last of \"%s\". See whether service.name has "
-                 "values that never end, such as the name of a pod or job",
-                 self->env->id, self->crowded.count, self->services.max, self->crowded.example);
+                 "than %zu services sent spans; the last of ",
+                 self->env->id, self->crowded.count, self->services.max);
+    say_name(&self->advice, view_of(self->crowded.tenant), view_of(self->crowded.name));
+    bytes_printf(&self->advice, ". See whether service.name has values that never end, such as the "
+                                "name of a pod or job");
     end_line(&self->advice, from);
     self->crowded.count = 0;
 }
@@ -257,11 +307,13 @@ static void say_crowded(struct correlation *self)
 static void say_wrong(struct correlation *self)
 {
     size_t from = self->advice.size;
+    bytes_printf(&self->advice, "%s: %" PRIu64 " profiles, the last of service ", self->env->id,
+                 self->wrong.count);
+    say_name(&self->advice, view_of(self->wrong.tenant), view_of(self->wrong.name));
     bytes_printf(&self->advice,
-                 "%s: %" PRIu64 " profiles, the last of service \"%s\", last more than an hour or "
-                 "end in the future by their time and duration. Their samples count, but nothing "
-                 "is learned from their times: see what sets time_nanos and duration_nanos",
-                 self->env->id, self->wrong.count, self->wrong.example);
+                 ", last more than an hour or end in the future by their time and duration. Their "
+                 "samples count, but nothing is learned from their times: see what sets time_nanos "
+                 "and duration_nanos");
     end_line(&self->advice, from);
     self->wrong.count = 0;
 }

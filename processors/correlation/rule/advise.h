@@ -14,6 +14,10 @@ enum { ADVICE_MAX = 16 << 10 }; /* bytes of lines that wait to be logged */
 void advise_names(struct correlation *self, struct service *profiled, const struct service *traced,
                   uint64_t mono);
 
+/* The same where the services are of two tenants. Under the lock. */
+void advise_tenants(struct correlation *self, struct service *profiled,
+                    const struct service *traced, uint64_t mono);
+
 /* A service is profiled, but none of its samples has a span id. Under the lock. */
 void advise_no_ids(struct correlation *self, struct service *service, uint64_t mono);
 
@@ -27,10 +31,10 @@ void advise_ids_match(struct correlation *self, struct service *service, uint64_
 void advise_hold_full(struct correlation *self, uint64_t spans, bool by_budget, uint64_t mono);
 
 /* Spans of a service for which there was no place passed undecided. Under the lock. */
-void advise_crowded(struct correlation *self, struct view service, uint64_t spans);
+void advise_crowded(struct correlation *self, struct view tenant, struct view name, uint64_t spans);
 
 /* The window of a profile of a service is wrong. Under the lock. */
-void advise_window(struct correlation *self, struct view service);
+void advise_window(struct correlation *self, const struct service *service);
 
 /* No profile of a service has come for long, although its spans go on. Under the lock. */
 void advise_silent(struct correlation *self, struct service *service, uint64_t mono);

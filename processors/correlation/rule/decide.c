@@ -217,8 +217,9 @@ void decide_note_root(const struct context *context, uint64_t own, const struct 
     ancestry_note(&self->ancestry, own, what, edit->figures.id, context->second);
 }
 
-/* Whether another service has samples with a span's id, which came before it: if the span came
- * first, waiting.c learns that. Looks at some spans a second, and at some services. */
+/* Whether another service, or one of another tenant, has samples with a span's id, which came
+ * before it: if the span came first, waiting.c learns that. Looks at some spans a second, and at
+ * some services. */
 static void learn_from_samples_before(const struct context *context,
                                       const struct candidate *candidate)
 {
@@ -230,12 +231,16 @@ static void learn_from_samples_before(const struct context *context,
         return;
     service->looks = service->looks < look ? look : service->looks + 1;
     for (unsigned i = 0; each && i < MOST_NAMESAKES; each = each->older, i++) {
-        if (each == service || !view_eq(service_tenant(each), service_tenant(service)) ||
+        if (each == service ||
             !span_index_is_unmet(&self->index, service_scope(each), id, context->second))
             continue;
-        service->misnamed = true;
-        advise_names(self, each, service, context->now.mono);
-        return;
+        if (view_eq(service_tenant(each), service_tenant(service))) {
+            service->misnamed = true;
+            advise_names(self, each, service, context->now.mono);
+            return;
+        }
+        service->other_tenant = true;
+        advise_tenants(self, each, service, context->now.mono);
     }
 }
 
@@ -256,6 +261,8 @@ static struct decision decision_counted(const struct context *context,
     learn_from_samples_before(context, candidate);
     if (service->misnamed)
         counted.reason = REASON_NAMES_DIFFER;
+    else if (service->other_tenant)
+        counted.reason = REASON_TENANTS_DIFFER;
     return counted;
 }
 

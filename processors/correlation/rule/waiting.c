@@ -231,12 +231,19 @@ void waiting_add(struct context *context, struct segment *segment, bool again,
     schedule(context, false);
 }
 
-/* Another service's profiles have a sample with the span's id. */
-static void learn_from_namesake(const struct context *context, const struct held *held)
+/* Another service's profiles have a sample with the span's id. A span may be sent to several
+ * tenants, and its profiles to one: that one's came, then. */
+static void learn_from_namesake(const struct context *context, const struct held *held, uint64_t id)
 {
     struct service *other = segment_of(held)->process->service;
-    if (!view_eq(service_tenant(other), service_tenant(context->service)))
+    if (!view_eq(service_tenant(other), service_tenant(context->service))) {
+        if (span_index_is_unmet(&context->self->index, service_scope(context->service), id,
+                                context->second)) {
+            other->other_tenant = true;
+            advise_tenants(context->self, context->service, other, context->now.mono);
+        }
         return;
+    }
     other->misnamed = true;
     advise_ids_match(context->self, context->service, context->now.mono);
     advise_names(context->self, context->service, other, context->now.mono);
@@ -307,7 +314,7 @@ void waiting_link(const struct context *context, const struct sighting *sighting
         return;
     learn_from_missed(context, sighting);
     if (namesake)
-        learn_from_namesake(context, namesake);
+        learn_from_namesake(context, namesake, sighting->id);
 }
 
 /* Lets a span pass unedited. */
@@ -357,7 +364,7 @@ void waiting_give_up(void *instance, struct service *service)
     for (struct process *each = service->processes; each; each = each->next)
         while ((held = first_held(each)))
             let_pass(self, held, REASON_CROWDED, now, &release);
-    advise_crowded(self, service_name(service), release.count);
+    advise_crowded(self, service_tenant(service), service_name(service), release.count);
     release_at_tick(self, &release);
 }
 

@@ -1040,6 +1040,91 @@ static void passed_of(struct rig *rig, const char *tenant, uint64_t id)
     known_seen(&rig->known, &seen, NOW);
 }
 
+/* Forwarded at once, since no profile of its service had come. */
+static void unprofiled_of(struct rig *rig, struct watch_service service, uint64_t id)
+{
+    static const struct watch_reason not_profiled = {"not_profiled", "none", NULL};
+    const struct watch_decision decision = {.span_id = id,
+                                            .service = service,
+                                            .action = WATCH_AS_CAME,
+                                            .reason = &not_profiled,
+                                            .ended = NOW - NS_PER_S,
+                                            .decided = NOW};
+    known_decided(&rig->known, &decision);
+}
+
+static struct watch_service of_tenant(const char *name, const char *tenant)
+{
+    uint64_t key = (uint64_t)*name << 8 | (unsigned char)*tenant;
+    return (struct watch_service){.key = key, .name = view_of(name), .tenant = view_of(tenant)};
+}
+
+START_TEST(samples_that_came_from_another_tenant_are_told)
+{
+    static const struct {
+        const char *traces, *profiles, *name, *text, *fix;
+    } all[] = {
+        {"a", "", "shop",
+         "Samples with ids of spans of its service came without a tenant, but its spans are of "
+         "tenant \"a\".",
+         "Give the profiler the X-Scope-OrgID of the exporter of the traces, \"a\"."},
+        {"", "b", "shop",
+         "Samples with ids of spans of its service came from tenant \"b\", but its spans have no "
+         "tenant.",
+         "Give the exporter of the traces the X-Scope-OrgID of the profiler, \"b\"."},
+        {"a", "b", "app",
+         "Samples with ids of spans of its service came under \"app\" from tenant \"b\", but its "
+         "spans are of tenant \"a\".",
+         "Give the profiler the X-Scope-OrgID of the exporter of the traces, \"a\", and the "
+         "profiler the name of the spans, \"shop\"."},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct rig rig;
+        struct told_reason told = {0};
+        struct watch_service shop = of_tenant("shop", all[i].traces);
+        rig_init(&rig);
+        unprofiled_of(&rig, shop, 1);
+        unprofiled_of(&rig, shop, 2);
+        sampled_in(&rig,
+                   (struct watch_window){.service = of_tenant(all[i].name, all[i].profiles),
+                                         .arrived = NOW,
+                                         .times_cpu = true},
+                   (struct watch_sample){.id = 1, .samples = 1, .cpu_ns = 10});
+        known_settle(&rig.known, NOW);
+        for (uint64_t id = 1; id <= 2; id++) {
+            ck_assert(reason_of(&rig.known,
+                                known_find_in(&rig.known, id, VIEW("shop"), shop.tenant), &told));
+            ck_assert_str_eq(told.word, REASON_TENANTS_DIFFER);
+            ck_assert_str_eq(told.text, all[i].text);
+            ck_assert_str_eq(told.fix, all[i].fix);
+        }
+        const struct known_service *service = rig.known.services[1];
+        ck_assert(trouble_of(&rig.known, service, &told));
+        ck_assert_str_eq(told.text, all[i].text);
+        ck_assert_uint_eq(counted(&rig, "shop", REASON_TENANTS_DIFFER), 2);
+        sampled_in(&rig, /* the tenant is right now */
+                   (struct watch_window){.service = shop, .arrived = NOW + 1, .times_cpu = true},
+                   (struct watch_sample){.id = 3, .samples = 1, .cpu_ns = 10});
+        ck_assert(!trouble_of(&rig.known, service, &told));
+        ck_assert_uint_eq(counted(&rig, "shop", REASON_BEFORE_FIRST), 2);
+        rig_release(&rig);
+    }
+}
+END_TEST
+
+START_TEST(a_span_of_two_tenants_whose_profiles_come_to_one_is_no_mistake)
+{
+    struct rig rig;
+    rig_init(&rig);
+    unprofiled_of(&rig, shop_of("a"), 1);
+    sampled_of(&rig, "b", 1, 10);
+    decide_of(&rig, shop_of("b"), 1, true, NOW);
+    known_settle(&rig.known, NOW);
+    ck_assert_uint_eq(counted(&rig, "shop", "not_profiled"), 1);
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(a_tenant_has_samples_of_its_own)
 {
     struct rig rig;
@@ -2220,7 +2305,8 @@ SUITE_MAIN(
     a_service_without_ids_has_no_span_that_was_not_caught_computing,
     samples_are_unclaimed_until_their_span_passes, the_metrics_count_what_no_span_claims_for_long,
     samples_that_name_no_span_are_a_row_of_their_service,
-    samples_of_another_name_say_what_they_measure, a_tenant_has_samples_of_its_own,
+    samples_of_another_name_say_what_they_measure, samples_that_came_from_another_tenant_are_told,
+    a_span_of_two_tenants_whose_profiles_come_to_one_is_no_mistake, a_tenant_has_samples_of_its_own,
     nothing_is_lost_from_the_sums_when_ids_are_forgotten,
     a_span_that_is_forgotten_and_looked_at_again_counts_once,
     a_child_that_is_looked_at_again_counts_once,

@@ -135,20 +135,98 @@ START_TEST(a_sample_that_finds_its_own_services_span_says_nothing_of_another)
 }
 END_TEST
 
-START_TEST(the_name_of_another_tenants_service_is_not_told)
+/* Windows whose samples have no ids, until the first hold is over. */
+static void profile_in_vain(struct rig *rig, const char *kind)
+{
+    for (int i = 0; i < 9; i++) {
+        RIG_PROFILE(rig, .name = kind, .type = "cpu", .time = rig_now(rig) - S, .duration = S);
+        rig_advance(rig, 10 * S);
+    }
+}
+
+static void open_with_tenants(struct rig *rig)
+{
+    rig_open(rig, "{}");
+    rig->env.metadata_signals = SIGNAL_BIT(SIGNAL_TRACES) | SIGNAL_BIT(SIGNAL_PROFILES);
+    rig_advance(rig, 10 * S);
+}
+
+START_TEST(tenants_that_do_not_match_are_said_once_with_both)
+{
+    static const struct {
+        const char *traces, *profiles, *service, *line;
+    } all[] = {
+        {"a", NULL, "shop",
+         "correlation: samples of service \"shop\" without a tenant carry the ids of spans of "
+         "service \"shop\" of tenant \"a\". A link needs one tenant for both: give the profiler "
+         "the same X-Scope-OrgID as the exporter of the traces\n"},
+        {NULL, "b", "shop",
+         "samples of service \"shop\" of tenant \"b\" carry the ids of spans of service \"shop\" "
+         "without a tenant. A link needs one tenant for both: give the exporter of the traces the "
+         "same X-Scope-OrgID as the profiler\n"},
+        {"a", "b", "till",
+         "samples of service \"shop\" of tenant \"b\" carry the ids of spans of service \"till\" "
+         "of tenant \"a\". A link needs one tenant for both: give the profiler the same "
+         "X-Scope-OrgID and service name as the exporter of the traces\n"},
+    };
+    for (size_t i = 0; i < 2 * sizeof all / sizeof *all; i++) {
+        struct rig rig;
+        struct said said;
+        bool span_first = i % 2;
+        open_with_tenants(&rig);
+        listen_to_log(&said);
+        rig_tenant(&rig, all[i / 2].traces);
+        if (span_first)
+            root(&rig, all[i / 2].service, 7, NULL);
+        rig_tenant(&rig, all[i / 2].profiles);
+        rig_window(&rig, 7, 0, 0);
+        rig_tenant(&rig, all[i / 2].traces);
+        for (uint64_t id = 7; id < 9; id++)
+            root(&rig, all[i / 2].service, id, NULL);
+        rig_advance(&rig, 60 * S);
+        ck_said(&said, all[i / 2].line);
+        ck_assert(rig_explains(&rig, "forwarded unchanged") &&
+                  rig_explains(&rig, "tenants differ"));
+        stop_listening(&said);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* Its profiles are sent to one. */
+START_TEST(a_span_that_is_sent_to_two_tenants_is_no_mistake)
 {
     struct rig rig;
     struct said said;
-    rig_open(&rig, "{}");
-    rig.env.metadata_signals = SIGNAL_BIT(SIGNAL_TRACES) | SIGNAL_BIT(SIGNAL_PROFILES);
+    open_with_tenants(&rig);
     listen_to_log(&said);
-    rig_advance(&rig, 10 * S);
     rig_tenant(&rig, "a");
-    root(&rig, "secret", 7, NULL);
+    root(&rig, "shop", 7, NULL);
     rig_tenant(&rig, "b");
+    root(&rig, "shop", 7, NULL);
+    rig_tenant(&rig, "a");
     rig_window(&rig, 7, 0, 0);
-    rig_advance(&rig, S);
+    rig_advance(&rig, 10 * S);
+    rig_window(&rig, 7, 0, 0);
+    rig_advance(&rig, 60 * S);
     ck_silent(&said);
+    ck_assert(rig_explains(&rig, "forwarded unchanged 1 (not profiled 1)"));
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_line_names_the_tenant_of_its_service)
+{
+    struct rig rig;
+    struct said said;
+    open_with_tenants(&rig);
+    rig_tenant(&rig, "a");
+    listen_to_log(&said);
+    root(&rig, "shop", 1, NULL);
+    profile_in_vain(&rig, "process_cpu");
+    root(&rig, "shop", 2, NULL);
+    ck_said(&said, "correlation: service \"shop\" of tenant \"a\" is profiled, but no sample");
     stop_listening(&said);
     rig_close(&rig);
 }
@@ -169,15 +247,6 @@ START_TEST(a_name_cannot_add_a_line_to_the_log)
     rig_close(&rig);
 }
 END_TEST
-
-/* Windows whose samples have no ids, until the first hold is over. */
-static void profile_in_vain(struct rig *rig, const char *kind)
-{
-    for (int i = 0; i < 9; i++) {
-        RIG_PROFILE(rig, .name = kind, .type = "cpu", .time = rig_now(rig) - S, .duration = S);
-        rig_advance(rig, 10 * S);
-    }
-}
 
 START_TEST(what_is_missing_is_said_in_the_services_language)
 {
@@ -635,8 +704,9 @@ END_TEST
 SUITE_MAIN("correlation advise", names_that_do_not_match_are_said_once_with_both,
            it_is_said_again_after_an_hour,
            a_sample_that_finds_its_own_services_span_says_nothing_of_another,
-           the_name_of_another_tenants_service_is_not_told, a_name_cannot_add_a_line_to_the_log,
-           what_is_missing_is_said_in_the_services_language,
+           tenants_that_do_not_match_are_said_once_with_both,
+           a_span_that_is_sent_to_two_tenants_is_no_mistake, a_line_names_the_tenant_of_its_service,
+           a_name_cannot_add_a_line_to_the_log, what_is_missing_is_said_in_the_services_language,
            a_service_without_ids_is_named_once_an_hour_while_it_has_roots,
            a_service_whose_samples_name_none_of_its_spans_is_named_once,
            samples_of_spans_that_did_not_come_are_fine_while_some_are_of_spans_that_did,
