@@ -64,8 +64,9 @@ struct watch_window {
     bool recalled; /* it came to an earlier process, or owner of its lane: only its ids are new */
     uint64_t content; /* of one that is beside: a hash, equal for duplicates; 0: it is none */
     uint64_t upload;  /* a hash of it, the same from every instance that it passes; 0: not known */
-    const void *source; /* the instance that tells of it */
-    uint64_t hold;      /* as of a decision, before this window counts */
+    const void *source;                    /* the instance that tells of it */
+    uint64_t hold;                         /* as of a decision, before this window counts */
+    const struct watch_reason *roots_only; /* why only local roots get links; NULL: all may */
 };
 
 /* A sample of an upload that names a span. Several samples of an upload may name the same one. */
@@ -138,8 +139,7 @@ bool watch_visit(struct watch *watch, size_t most, watch_held_fn *visit, void *v
  * as one. Does nothing without a watcher. */
 void watch_passed(struct watch *watch, const struct batch *batch, bool linked);
 
-/* Reports a profile that was refused because its time is so far ahead of this process's clock;
- * below 0: behind it. */
+/* Reports a profile that was refused for its time, so far ahead of our clock; below 0: behind. */
 void watch_refused(struct watch *watch, struct view service, int64_t ahead_ns);
 
 /* Both require a watcher: check watch_on first. */

@@ -40,10 +40,11 @@ struct known_service {
     uint64_t reasons[KNOWN_REASONS];
     uint8_t beside_kinds; /* of the samples of the last span that was told to have such only */
     uint8_t no_ids; /* the reason of known->reasons that says so; 0: samples name spans, or may */
-    uint8_t unmatched;    /* the reason that says that samples name no span that came; or 0 */
-    uint64_t linked_at;   /* when the last link was decided, wall */
-    uint64_t hold;        /* how long its spans wait at most; 0: not known */
-    uint64_t sent_after;  /* how long after its end the last span arrived */
+    uint8_t unmatched; /* the reason that says that samples name no span that came; or 0 */
+    const struct watch_reason *roots_only; /* as its last window's */
+    uint64_t linked_at;                    /* when the last link was decided, wall */
+    uint64_t hold;                         /* how long its spans wait at most; 0: not known */
+    uint64_t sent_after;                   /* how long after its end the last span arrived */
     uint64_t ahead;       /* how long before its end the last local root arrived, ... */
     uint32_t ahead_run;   /* ... and how many in a row did so by long */
     uint64_t late;        /* how late the last profile with samples of its spans came ... */

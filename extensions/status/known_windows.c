@@ -53,6 +53,7 @@ void known_window_came(struct known *known, const struct watch_window *window)
         service->last_end = window->end;
     service->times_cpu |= window->times_cpu;
     service->hold = window->hold ? window->hold : service->hold;
+    service->roots_only = window->roots_only;
     if (!service->first_came)
         service->first_came = window->arrived;
     if (window->beside) {

@@ -18,6 +18,13 @@ static const struct watch_reason came_late = {
     "Let the profiler upload more often, or raise `hold` of the correlation processor above the "
     "time that its profiles take to arrive."};
 
+static const struct watch_reason passed_child = {
+    REASON_CAME_LATE,
+    "Samples name it, and it was forwarded without a link, for it is no local root: such a span "
+    "waits only once samples have named others of its service, or with `candidates: all` of the "
+    "correlation processor.",
+    NULL};
+
 #define BEFORE_START "By its own time it started before spanlink did"
 
 /* The same of one that looked too old to wait: to this process, or after a reload. */
@@ -65,17 +72,14 @@ static const struct watch_reason profiles_refused = {
 /* What is said of a span that only samples name which do not confirm, whatever correlation said of
  * it: only those of wall time in a service that measures CPU time, or of other kinds. */
 #define BESIDE_WALL "Only samples of wall time name it: the profiler did not catch it computing."
-#define BESIDE_KINDS                                                                               \
-    "Only samples of %s name it, and `confirm_by` of the correlation processor leaves these out."
-#define BESIDE_FIX                                                                                 \
-    "List their kind in `confirm_by` of the correlation processor, if such samples are to link "   \
-    "spans."
 static const struct watch_reason beside[][2] = {
-    {{"no_sample", BESIDE_KINDS, BESIDE_FIX}, {"no_sample", BESIDE_WALL, NULL}},
-    {{"hold_ran_out", BESIDE_KINDS, BESIDE_FIX}, {"hold_ran_out", BESIDE_WALL, NULL}},
-    {{"not_profiled", BESIDE_KINDS, BESIDE_FIX}, {"not_profiled", BESIDE_WALL, NULL}},
-    {{"no_ids", BESIDE_KINDS, BESIDE_FIX}, {"no_ids", BESIDE_WALL, NULL}},
-    {{"no_parent", BESIDE_KINDS, BESIDE_FIX}, {"no_parent", BESIDE_WALL, NULL}},
+    {{"no_sample", REASON_BESIDE_KINDS, REASON_BESIDE_FIX}, {"no_sample", BESIDE_WALL, NULL}},
+    {{"hold_ran_out", REASON_BESIDE_KINDS, REASON_BESIDE_FIX}, {"hold_ran_out", BESIDE_WALL, NULL}},
+    {{"not_profiled", REASON_BESIDE_KINDS, REASON_BESIDE_FIX}, {"not_profiled", BESIDE_WALL, NULL}},
+    {{"no_ids", REASON_BESIDE_KINDS, REASON_BESIDE_FIX}, {"no_ids", BESIDE_WALL, NULL}},
+    {{"no_parent", REASON_BESIDE_KINDS, REASON_BESIDE_FIX}, {"no_parent", BESIDE_WALL, NULL}},
+    {{REASON_NO_LOCAL_ROOT, REASON_BESIDE_KINDS, REASON_BESIDE_FIX},
+     {REASON_NO_LOCAL_ROOT, BESIDE_WALL, NULL}},
 };
 
 /* Of a linked span, which has no reason: it was counted as one whose link opens nothing. */
@@ -145,7 +149,7 @@ uint64_t reason_ended(const struct known_span *span)
     return span->ahead ? 0 : span->decided - (uint64_t)(span->waited_ms * (int64_t)NS_PER_MS);
 }
 
-/* Whether a reason has BESIDE_KINDS, and names the kinds. */
+/* Whether a reason has REASON_BESIDE_KINDS, and names the kinds. */
 static bool names_kinds(const struct watch_reason *reason)
 {
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
@@ -478,34 +482,36 @@ static bool tell_clocks(const struct known_service *service, struct told_reason 
     return true;
 }
 
+/* Of a span that is no local root, passed without a decision, and has samples. */
+static const struct watch_reason *child_reason(const struct known *known,
+                                               const struct known_span *span,
+                                               const struct known_service *service)
+{
+    static const struct watch_reason child = {REASON_NO_LOCAL_ROOT, "", NULL};
+    const struct watch_reason *aside =
+        span->first_window ? NULL : beside_reason(known, span, &child);
+    return aside ? aside : service->roots_only ? service->roots_only : &passed_child;
+}
+
 bool reason_passed(const struct known *known, const struct known_span *span, bool local_root,
                    struct told_reason *told)
 {
-    if (!span || span->decided || !span->dealt || !known_has_counted(span))
+    if (!span || span->decided || !(span->dealt || span->untimed) || !known_has_samples(span))
         return false;
     bool differs = span->under && span->under != span->service;
     if (local_root && !differs)
         return false;
-    const struct watch_reason *reason = differs ? &names_differ : &came_late;
+    const struct watch_reason *reason =
+        differs ? &names_differ : child_reason(known, span, known->services[span->service]);
     told->word = reason->word;
     told->text = reason->text;
     told->fix = reason->fix;
     if (differs) {
         tell_names(known, span, told);
-    } else {
-        told->text = "Samples name it, and it was forwarded without a link, for it is no local "
-                     "root: `link: confirmed` holds such a span only once samples have named "
-                     "others of its service, `link: local_root` never does.";
-        told->fix = NULL;
+    } else if (names_kinds(reason)) {
+        reason_tell_kinds(named_by(span), "it", told);
     }
     return true;
-}
-
-static void tell_kinds(unsigned kinds, char *out, size_t size)
-{
-    char names[64];
-    reason_kinds(kinds, names, sizeof names);
-    snprintf(out, size, BESIDE_KINDS, names);
 }
 
 /* Of a reason that does not say what to do, or that the profiler has stopped. */
@@ -527,8 +533,9 @@ void reason_of_service(const struct known *known, const struct known_service *se
     if (reason == &profiles_refused)
         refusal = clocks_find(&known->clocks, service->name, service->last_came, 0);
     if (names_kinds(reason)) {
-        tell_kinds(service->beside_kinds, told->text_buffer, sizeof told->text_buffer);
-        told->text = told->text_buffer;
+        reason_tell_kinds(service->beside_kinds, "it", told);
+    } else if (is_word(reason, "no_ids") && service->beside_kinds) {
+        reason_tell_kinds(service->beside_kinds, "spans of its service", told);
     } else if (refusal) {
         clocks_tell(refusal, told->text_buffer, sizeof told->text_buffer);
         told->text = told->text_buffer;
@@ -565,7 +572,7 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
     const struct watch_reason *reason = known->reasons[span->told];
     reason_of_service(known, known->services[span->service], reason, told);
     if (names_kinds(reason))
-        tell_kinds(named_by(span), told->text_buffer, sizeof told->text_buffer);
+        reason_tell_kinds(named_by(span), "it", told);
     if (reason_is_unnamed(reason))
         reason_tell_gap(known, span, told);
     else if (is_word(reason, "shutdown") && span->first_window)

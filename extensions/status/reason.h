@@ -55,6 +55,14 @@ void reason_tell_tenants(const struct known *known, const struct known_service *
 /* Kinds of samples, as bits. */
 enum { NAMED_BY_CPU = 1, NAMED_BY_WALL = 2, NAMED_BY_UNTIMED = 4 }; /* times enum known_untimed */
 
+/* Says that samples of these kinds alone name `what`. */
+#define REASON_BESIDE_KINDS                                                                        \
+    "Only samples of %s name %s, and `confirm_by` of the correlation processor leaves these out."
+#define REASON_BESIDE_FIX                                                                          \
+    "List their kind in `confirm_by` of the correlation processor, if such samples are to link "   \
+    "spans."
+void reason_tell_kinds(unsigned kinds, const char *what, struct told_reason *told);
+
 /* Writes "wall time and memory". */
 void reason_kinds(unsigned kinds, char *out, size_t size);
 

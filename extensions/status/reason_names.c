@@ -94,6 +94,15 @@ void reason_kinds(unsigned kinds, char *out, size_t size)
                                names[i]);
 }
 
+void reason_tell_kinds(unsigned kinds, const char *what, struct told_reason *told)
+{
+    char names[64];
+    reason_kinds(kinds, names, sizeof names);
+    snprintf(told->text_buffer, sizeof told->text_buffer, REASON_BESIDE_KINDS, names, what);
+    told->text = told->text_buffer;
+    told->fix = REASON_BESIDE_FIX;
+}
+
 /* The service with this name, of any tenant, of which profiles are known, if under another name;
  * NULL: none. */
 static const struct known_service *profiled(const struct known *known, struct view service)
@@ -116,6 +125,8 @@ void reason_child(const struct known *known, struct view name, struct told_reaso
         : service ? "It is no local root, and no sample names it. Where samples name local roots "
                     "only, its work is in the flame graph of its local root."
                   : "It is no local root, and no profile of its service is known here.";
+    if (no_ids && service->beside_kinds)
+        reason_tell_kinds(service->beside_kinds, "spans of its service", told);
 }
 
 void reason_tell_gap(const struct known *known, const struct known_span *span,

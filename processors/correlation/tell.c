@@ -101,6 +101,23 @@ static const struct watch_reason silent = {
     "for long.",
     "See whether its service's profiler still runs and can reach this process."};
 
+/* Of spans that samples name, and that are no local roots. */
+#define NO_ROOT                                                                                    \
+    "Samples name it, and it was forwarded without a link, for it is no local root, and "
+static const struct watch_reason roots_linked = {
+    "came_late", NO_ROOT "`link` of the correlation processor is `local_root`.",
+    "Set `link: confirmed` or `link: all`, if such spans are to have links."};
+static const struct watch_reason roots_wait = {
+    "came_late", NO_ROOT "`candidates` of the correlation processor is `local_root`.",
+    "Set `candidates: auto` or `candidates: all`, if such spans are to have links."};
+
+static const struct watch_reason *roots_only(const struct correlation *self)
+{
+    if (self->config.link != LINK_CONFIRMED)
+        return self->config.link == LINK_LOCAL_ROOT ? &roots_linked : NULL;
+    return self->config.candidates == CANDIDATES_LOCAL_ROOT ? &roots_wait : NULL;
+}
+
 /* Whether only a reload is why nothing was known yet when a span started. */
 static bool is_before_reload(const struct context *context, const struct candidate *candidate)
 {
@@ -279,6 +296,7 @@ void tell_upload(const struct context *context, const struct upload *upload, boo
         .upload = upload->unread ? 0 : upload->window.content ^ upload->window.labels,
         .source = self,
         .hold = hold_told(&known),
+        .roots_only = roots_only(self),
     };
     watch_sampled(watch, &window, NULL, 0);
     tell_rows(watch, &window, upload, 0, upload->count);

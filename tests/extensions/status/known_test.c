@@ -1059,6 +1059,75 @@ static struct watch_service of_tenant(const char *name, const char *tenant)
     return (struct watch_service){.key = key, .name = view_of(name), .tenant = view_of(tenant)};
 }
 
+/* Passed as no local root, without a decision, and was then sampled in such a window. */
+static void child_in(struct rig *rig, struct watch_window window, uint64_t id)
+{
+    const struct known_seen seen = {
+        .id = id, .trace = 9, .service = VIEW("shop"), .name = VIEW("child"), .child = true};
+    window.arrived = NOW;
+    sampled_in(rig, window, (struct watch_sample){.id = id, .samples = !window.untimed});
+    known_seen(&rig->known, &seen, NOW);
+}
+
+START_TEST(why_a_child_with_samples_has_no_link)
+{
+    static const struct watch_reason roots = {"came_late", "Roots only.", "Set it."};
+    static const struct {
+        struct watch_window window;
+        const char *word, *text;
+    } all[] = {
+        {{.kind = "process_cpu"}, "came_late", "only once samples have named others of its"},
+        {{.kind = "process_cpu", .roots_only = &roots}, "came_late", "Roots only."},
+        {{.kind = "wall", .beside = true}, "no_local_root", "Only samples of wall time name it"},
+        {{.kind = "wall", .beside = true, .roots_only = &roots},
+         "no_local_root",
+         "Only samples of wall time name it, and `confirm_by`"},
+        {{.kind = "memory", .beside = true, .untimed = true},
+         "no_local_root",
+         "Only samples of memory name it, and `confirm_by`"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct rig rig;
+        struct told_reason told = {0};
+        rig_init(&rig);
+        child_in(&rig, all[i].window, 1);
+        ck_assert(reason_passed(&rig.known, known_find(&rig.known, 1), false, &told));
+        ck_assert_str_eq(told.word, all[i].word);
+        ck_assert_msg(strstr(told.text, all[i].text) != NULL, "%s", told.text);
+        ck_assert_msg(!told.fix == (i == 0), "%s", told.fix);
+        rig_release(&rig);
+    }
+}
+END_TEST
+
+/* All of a service whose profiles have span ids, but of no kind that confirms. */
+START_TEST(spans_are_told_that_confirm_by_leaves_out_what_names_others)
+{
+    static const struct watch_reason no_ids = {"no_ids", "none", "label"};
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    struct watch_decision decision = {.service = shop(),
+                                      .action = WATCH_NOT_LINKED,
+                                      .reason = &no_ids,
+                                      .ended = NOW - NS_PER_S,
+                                      .decided = NOW};
+    for (decision.span_id = 1; decision.span_id <= 2; decision.span_id++)
+        known_decided(&rig.known, &decision);
+    sampled_in(&rig, (struct watch_window){.kind = "wall", .arrived = NOW, .beside = true},
+               (struct watch_sample){.id = 1, .samples = 1, .wall_ns = 10});
+    ck_assert(reason_of(&rig.known, known_find(&rig.known, 2), &told));
+    ck_assert_str_eq(told.word, "no_ids");
+    ck_assert_str_eq(told.text, "Only samples of wall time name spans of its service, and "
+                                "`confirm_by` of the correlation processor leaves these out.");
+    ck_assert_str_eq(told.fix, REASON_BESIDE_FIX);
+    reason_child(&rig.known, VIEW("shop"), &told);
+    ck_assert_str_eq(told.word, REASON_NO_LOCAL_ROOT);
+    ck_assert_str_eq(told.fix, REASON_BESIDE_FIX);
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(samples_that_came_from_another_tenant_are_told)
 {
     static const struct {
@@ -2305,7 +2374,9 @@ SUITE_MAIN(
     a_service_without_ids_has_no_span_that_was_not_caught_computing,
     samples_are_unclaimed_until_their_span_passes, the_metrics_count_what_no_span_claims_for_long,
     samples_that_name_no_span_are_a_row_of_their_service,
-    samples_of_another_name_say_what_they_measure, samples_that_came_from_another_tenant_are_told,
+    samples_of_another_name_say_what_they_measure, why_a_child_with_samples_has_no_link,
+    spans_are_told_that_confirm_by_leaves_out_what_names_others,
+    samples_that_came_from_another_tenant_are_told,
     a_span_of_two_tenants_whose_profiles_come_to_one_is_no_mistake, a_tenant_has_samples_of_its_own,
     nothing_is_lost_from_the_sums_when_ids_are_forgotten,
     a_span_that_is_forgotten_and_looked_at_again_counts_once,

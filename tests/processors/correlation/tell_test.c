@@ -5,6 +5,7 @@ struct seen {
     struct watch watch;
     struct watcher watcher;
     struct watch_decision last;
+    const struct watch_reason *roots_only; /* of the last window */
 };
 
 static void seen_passed(void *ctx, const struct batch *batch, bool linked)
@@ -23,8 +24,8 @@ static void seen_decided(void *ctx, const struct watch_decision *decision)
 static void seen_sampled(void *ctx, const struct watch_window *window,
                          const struct watch_sample *samples, size_t count)
 {
-    (void)ctx;
-    (void)window;
+    struct seen *seen = ctx;
+    seen->roots_only = window->roots_only;
     (void)samples;
     (void)count;
 }
@@ -160,6 +161,30 @@ START_TEST(of_a_child_whose_root_has_no_link_only_what_stays_true_is_told)
 }
 END_TEST
 
-SUITE_MAIN("correlation: tell", the_end_of_a_span_is_told_unless_its_clock_is_wrong,
+START_TEST(why_only_local_roots_have_links_is_told_with_a_profile)
+{
+    static const struct {
+        const char *section, *key;
+    } all[] = {{"{}", NULL},
+               {"{candidates: all}", NULL},
+               {"{link: all}", NULL},
+               {"{candidates: local_root}", "`candidates` of the correlation processor"},
+               {"{link: local_root}", "`link` of the correlation processor"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct rig rig;
+        struct seen seen;
+        rig_open(&rig, all[i].section);
+        seen_attach(&seen, &rig);
+        rig_advance(&rig, 10 * S);
+        rig_window(&rig, 1, 0, 0);
+        ck_assert(!seen.roots_only == !all[i].key);
+        ck_assert(!all[i].key || strstr(seen.roots_only->text, all[i].key));
+        seen_close(&seen, &rig);
+    }
+}
+END_TEST
+
+SUITE_MAIN("correlation: tell", why_only_local_roots_have_links_is_told_with_a_profile,
+           the_end_of_a_span_is_told_unless_its_clock_is_wrong,
            a_reload_is_named_where_it_is_why_nothing_was_known, so_is_one_that_added_the_processor,
            of_a_child_whose_root_has_no_link_only_what_stays_true_is_told)
