@@ -75,7 +75,8 @@ static void want_span(struct wanted *wanted, const struct looked_span *each, uin
     struct known *known = &wanted->self->known;
     uint64_t id = span_id_load(each->span.span_id.data);
     status_lock(wanted->self);
-    const struct known_span *own = known_find_of(known, id, each->service);
+    uint64_t low = looked_low(&each->span);
+    const struct known_span *own = known_find_as(known, id, each->service, low, link != 0);
     if (*wanted->query->span && link_is_inherited(&each->span, link) && own &&
         known_has_samples(own))
         link = 0;
@@ -105,7 +106,8 @@ static void note_unknown(struct wanted *wanted, const struct looked_span *each, 
     };
     status_lock(wanted->self);
     const struct known *known = &wanted->self->known;
-    const struct known_span *found = known_find_of(known, asked.id, each->service);
+    const struct known_span *found =
+        known_find_as(known, asked.id, each->service, looked_low(span), link != 0);
     wanted->unknown |= figures_of(known, &wanted->figures, found, &asked).unknown;
     status_unlock(wanted->self);
 }

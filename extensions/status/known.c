@@ -48,9 +48,10 @@ static bool known_links(const struct known_span *own, uint64_t link)
     return own && own->decided ? own->action == WATCH_LINKED : link != 0;
 }
 
-bool known_is_linked(const struct known *known, uint64_t id, struct view service, uint64_t link)
+bool known_is_linked(const struct known *known, uint64_t id, struct view service, uint64_t trace,
+                     uint64_t link)
 {
-    return known_links(known_find_of(known, id, service), link);
+    return known_links(known_find_as(known, id, service, trace, link != 0), link);
 }
 
 /* Whether its samples came under the name of another service than its own. */

@@ -89,7 +89,8 @@ static inline struct known_span *known_at(const struct known *known, uint32_t n)
 }
 
 /* As it was decided; if that is not remembered, whether it passed with a profile id (link). */
-bool known_is_linked(const struct known *known, uint64_t id, struct view service, uint64_t link);
+bool known_is_linked(const struct known *known, uint64_t id, struct view service, uint64_t trace,
+                     uint64_t link);
 
 /* Keeps the numbers of a span that is about to be forgotten, if its trace may be kept. */
 void known_note_gone(struct known *known, const struct known_span *span);

@@ -78,6 +78,23 @@ struct known_span *known_find_of(const struct known *known, uint64_t id, struct 
     return known_find_in(known, id, service, (struct view){0});
 }
 
+struct known_span *known_find_as(const struct known *known, uint64_t id, struct view service,
+                                 uint64_t trace, bool linked)
+{
+    struct known_span *best = known_find_of(known, id, service);
+    unsigned most = 0;
+    for (struct known_span *span = known_find(known, id); span; span = known_next(known, span)) {
+        bool named = names_eq(&known->names, known->services[span->service]->name, service);
+        if (!named || !(span->decided || span->dealt))
+            continue;
+        unsigned fit = span->trace == trace ? 3 : 1;
+        fit += (span->action == WATCH_LINKED) == linked;
+        best = fit > most ? span : best;
+        most = fit > most ? fit : most;
+    }
+    return best;
+}
+
 bool known_may_have(const struct known *known, uint64_t id)
 {
     return atomic_load_explicit(known_bucket(known, id), memory_order_relaxed) != 0;

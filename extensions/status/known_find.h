@@ -19,6 +19,11 @@ struct known_span *known_find_in(const struct known *known, uint64_t id, struct 
                                  struct view tenant);
 struct known_span *known_find_of(const struct known *known, uint64_t id, struct view service);
 
+/* The same where spans of several tenants have id and name, as where each is sent to two: the one
+ * of a trace (the last eight bytes of its id; 0: not known), and with a link or without. */
+struct known_span *known_find_as(const struct known *known, uint64_t id, struct view service,
+                                 uint64_t trace, bool linked);
+
 /* Whether a span may be of a service's tenant. */
 bool known_shares_tenant(const struct known *known, const struct known_span *span,
                          uint16_t service);

@@ -171,8 +171,8 @@ static bool is_linked(struct status *self, const struct looked_span *each)
     if (!span->profile_id.size || !span_id_parse(span->profile_id, &link))
         return false;
     status_lock(self);
-    bool linked =
-        known_is_linked(&self->known, span_id_load(span->span_id.data), each->service, link);
+    bool linked = known_is_linked(&self->known, span_id_load(span->span_id.data), each->service,
+                                  looked_low(span), link);
     status_unlock(self);
     return linked;
 }
@@ -380,12 +380,14 @@ static void add_gone(void *ctx, const struct known_figures *each)
 static void add_shared(struct status *self, struct looked *looked, struct looked_trace *trace)
 {
     struct span_figures_told told;
+    uint64_t low = low_of(trace->id);
     const struct trace_service *each = trace_services_first(&looked->services, trace->services);
     for (; each; each = trace_services_next(&looked->services, each)) {
         struct view service = names_get(&looked->names, each->name);
         const struct known_span *span =
-            each->root ? known_find_of(&self->known, each->root, service) : NULL;
-        if (span && span->trace != low_of(trace->id) && told_of(&self->known, span, &told))
+            each->root ? known_find_as(&self->known, each->root, service, low, !each->unlinked)
+                       : NULL;
+        if (span && span->trace != low && told_of(&self->known, span, &told))
             add_figures(trace, &told);
     }
 }

@@ -119,6 +119,12 @@ typedef bool looked_visit_fn(void *ctx, const struct looked_span *span);
 void looked_walk(struct status *self, uint64_t first, uint64_t last, looked_visit_fn *visit,
                  void *ctx);
 
+/* The last eight bytes of the id of its trace; 0: not known. */
+static inline uint64_t looked_low(const struct otlp_span *span)
+{
+    return span->trace_id.size == 16 ? span_id_load(span->trace_id.data + 8) : 0;
+}
+
 /* The trace of a kept span. False: no kept span has the id. */
 bool looked_trace_of(struct status *self, uint64_t span_id, uint8_t trace_id[16]);
 

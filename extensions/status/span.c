@@ -69,8 +69,8 @@ static bool is_same(const struct span_same *same, const uint8_t trace[16], struc
            view_eq(service_of(same), service);
 }
 
-/* False: there is no room, or it was noted before. */
-static bool note_same(struct span_told *told, const struct looked_span *each)
+/* Unless there is no room, or it was noted before. */
+static void note_same(struct span_told *told, const struct looked_span *each)
 {
     struct span_same same = {0};
     struct view service = names_cut(each->service);
@@ -80,19 +80,18 @@ static bool note_same(struct span_told *told, const struct looked_span *each)
     text_cut(each->span.name, same.name, sizeof same.name);
     for (size_t i = 0; i < told->same_count; i++)
         if (is_same(&told->same[i], same.trace, service))
-            return false;
-    if (told->same_count == SAME_ID_SHOWN)
-        return false;
-    told->same[told->same_count++] = same;
-    return true;
+            return;
+    if (told->same_count < SAME_ID_SHOWN)
+        told->same[told->same_count++] = same;
 }
 
 /* Of several spans with an id, one that is linked is told, else one that was decided. */
-static int rank_of(struct status *self, const struct looked_span *each)
+static int rank_of(struct status *self, const struct looked_span *each, bool linked)
 {
     status_lock(self);
     const struct known_span *span =
-        known_find_of(&self->known, span_id_load(each->span.span_id.data), each->service);
+        known_find_as(&self->known, span_id_load(each->span.span_id.data), each->service,
+                      looked_low(&each->span), linked);
     int rank = !span || !span->decided ? 1 : span->action == WATCH_LINKED ? 3 : 2;
     status_unlock(self);
     return rank;
@@ -116,9 +115,15 @@ static bool span_visited(void *ctx, const struct looked_span *each)
     struct span_told *told = ctx;
     const struct otlp_span *span = &each->span;
     if (span->span_id.size != 8 || span_id_load(span->span_id.data) != told->id ||
-        span->trace_id.size != 16 || !note_same(told, each) || !is_asked_for(told->query, each))
+        span->trace_id.size != 16)
         return true;
-    int rank = rank_of(told->self, each);
+    note_same(told, each);
+    if (!is_asked_for(told->query, each))
+        return true;
+    uint64_t link = 0;
+    if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
+        link = 0;
+    int rank = rank_of(told->self, each, link != 0);
     if (rank <= told->rank)
         return true;
     told->rank = rank;
@@ -130,10 +135,8 @@ static bool span_visited(void *ctx, const struct looked_span *each)
     told->start = span->start_ns;
     told->end = span->end_ns;
     told->local_root = otlp_span_is_local_root(span);
-    told->link = 0;
-    if (span->profile_id.data && !span_id_parse(span->profile_id, &told->link))
-        told->link = 0;
-    told->inherited = link_is_inherited(span, told->link);
+    told->link = link;
+    told->inherited = link_is_inherited(span, link);
     return true;
 }
 
@@ -398,8 +401,9 @@ static void tell_figures(struct span_told *told, const struct known *known,
 static const struct known_span *find_told(const struct known *known, const struct span_told *told)
 {
     struct view service = told->service.data ? told->service : view_of(told->query->service);
+    uint64_t trace = told->has_trace ? span_id_load(told->trace + 8) : 0;
     if (service.size)
-        return known_find_of(known, told->id, service);
+        return known_find_as(known, told->id, service, trace, told->link || !told->has_trace);
     const struct known_span *span = known_find(known, told->id);
     while (span && !span->decided && known_next(known, span))
         span = known_next(known, span);

@@ -121,9 +121,10 @@ static void put_link_state(struct trace_writing *writing, const struct otlp_span
     if (span->profile_id.data && !span_id_parse(span->profile_id, &link))
         link = 0;
     status_lock(writing->self);
-    const struct known_span *own = known_find_of(known, id, service);
+    uint64_t low = span_id_load(writing->id + 8);
+    const struct known_span *own = known_find_as(known, id, service, low, link != 0);
     bool inherited = link_is_inherited(span, link), opens = link && !inherited;
-    const struct known_span *found = opens ? known_find_of(known, link, service) : own;
+    const struct known_span *found = opens ? known_find_as(known, link, service, low, true) : own;
     if (!found && own && own->reversed) /* a copy is linked, and they came before that */
         found = own;
     const struct figures_asked asked = {.id = opens ? link : id,

@@ -263,12 +263,13 @@ static int by_key(const void *a, const void *b, void *ctx)
 
 /* ---- rows ---- */
 
-static void write_reason(struct status *self, uint64_t root, struct view service, bool linked,
-                         const char *otherwise, struct json *json)
+static void write_reason(struct status *self, const struct looked_trace *trace, uint64_t root,
+                         struct view service, bool linked, const char *otherwise, struct json *json)
 {
     struct told_reason told = {0};
+    uint64_t low = span_id_load(trace->id + 8);
     status_lock(self);
-    reason_of(&self->known, known_find_of(&self->known, root, service), &told);
+    reason_of(&self->known, known_find_as(&self->known, root, service, low, linked), &told);
     status_unlock(self);
     json_word(json, "reason", linked ? NULL : told.word);
     json_word(json, "why", linked ? NULL : told.text ? told.text : otherwise);
@@ -302,7 +303,7 @@ static void write_asked(struct status *self, const struct looked *looked,
     json_text(json, "service", service);
     json_id(json, "root_span_id", root->root);
     json_bool(json, "linked", !root->unlinked);
-    write_reason(self, root->root, service, !root->unlinked, NULL, json);
+    write_reason(self, trace, root->root, service, !root->unlinked, NULL, json);
     json_close(json, '}');
 }
 
@@ -373,7 +374,7 @@ static void write_row(struct status *self, const struct looked *looked,
     json_id(json, "root_span_id", trace->root);
     json_bool(json, "root_seen", trace->rank > 0);
     json_bool(json, "root_has_parent", trace->rank < 2);
-    write_reason(self, trace->root, service, trace->root_linked,
+    write_reason(self, trace, trace->root, service, trace->root_linked,
                  !trace->root_linked && trace->rank == 0 ? rootless : NULL, json);
     write_asked(self, looked, trace, asked, json);
     json_close(json, '}');

@@ -363,6 +363,27 @@ def test_tenants_are_told_apart(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+@pytest.mark.parametrize("same_trace", [True, False])
+def test_a_span_that_is_sent_to_two_tenants_is_linked_where_its_profiles_come(tmp_path, same_trace):
+    status, start = Status(tmp_path, receivers=", include_metadata: true"), time.time_ns()
+    (trace, span), other = ids(1), ids(1 if same_trace else 2)[0]
+    for tenant, each in (("b", other), ("a", trace)):
+        status.send(spans_of_service("shop", [(each, span, "", start, 1000)]),
+                    **{"X-Scope-OrgID": tenant})
+    push_cpu(status, "shop", start, {span: 4}, headers={"X-Scope-OrgID": "a"})
+    told = harness.wait_for(lambda: (status.get("/api/traces", trace_id=other)["traces"] and
+                                     status.get(f"/api/spans/{span}", trace_id=trace)), 30)
+    assert (told["decision"], told["samples"], told["profile_id"]) == ("linked", 4, span)
+    [row] = status.get("/api/traces", trace_id=trace)["traces"]
+    assert (row["linked"], row["reason"], row["samples"]) == (True, None, 4)
+    if not same_trace:
+        told = status.get(f"/api/spans/{span}", trace_id=other)
+        assert (told["decision"], told["samples"], told["profile_id"]) == ("as_came", 0, None)
+        [row] = status.get("/api/traces", trace_id=other)["traces"]
+        assert (row["linked"], row["samples"]) == (False, 0)
+    assert status.stop() == 0, status.tail()
+
+
 SECOND = """\
     traces/2: {{receivers: [otlp], processors: [{0}], exporters: [debug]}}
     profiles/2: {{receivers: [pyroscope, otlp], processors: [{0}], exporters: [debug]}}

@@ -276,11 +276,11 @@ START_TEST(a_profile_id_is_a_link_unless_it_was_decided_otherwise)
     passed(&rig, 1, true, "GET /", NOW);
     ck_assert_uint_eq(route(&rig, "GET /")->spans, 1);
     ck_assert_uint_eq(route(&rig, "GET /")->linked, 0);
-    ck_assert(!known_is_linked(&rig.known, 1, VIEW("shop"), 1));
+    ck_assert(!known_is_linked(&rig.known, 1, VIEW("shop"), 0, 1));
     decide(&rig, 2, true, NOW);
-    ck_assert(known_is_linked(&rig.known, 2, VIEW("shop"), 2));
-    ck_assert(known_is_linked(&rig.known, 3, VIEW("shop"), 3)); /* no decision is remembered */
-    ck_assert(!known_is_linked(&rig.known, 3, VIEW("shop"), 0));
+    ck_assert(known_is_linked(&rig.known, 2, VIEW("shop"), 0, 2));
+    ck_assert(known_is_linked(&rig.known, 3, VIEW("shop"), 0, 3)); /* no decision is remembered */
+    ck_assert(!known_is_linked(&rig.known, 3, VIEW("shop"), 0, 0));
     rig_release(&rig);
 }
 END_TEST
@@ -1128,6 +1128,37 @@ START_TEST(spans_are_told_that_confirm_by_leaves_out_what_names_others)
 }
 END_TEST
 
+/* Sent to two tenants, with the profiles in one; also in traces of their own. */
+START_TEST(a_span_of_two_tenants_is_found_by_trace_and_link)
+{
+    struct rig rig;
+    rig_init(&rig);
+    for (uint64_t id = 1; id <= 2; id++) {
+        const char *const tenants[] = {"b", "a"};
+        for (size_t i = 0; i < 2; i++) {
+            struct known_seen seen = {.id = id,
+                                      .trace = id == 1 ? 5 : 6 + i,
+                                      .service = VIEW("shop"),
+                                      .name = VIEW("GET /"),
+                                      .tenant = view_of(tenants[i])};
+            decide_of(&rig, shop_of(tenants[i]), id, *tenants[i] == 'b', NOW);
+            known_seen(&rig.known, &seen, NOW);
+        }
+    }
+    for (int linked = 0; linked <= 1; linked++) {
+        const struct known_span *span = known_find_as(&rig.known, 1, VIEW("shop"), 5, linked > 0);
+        ck_assert_int_eq(span->action == WATCH_LINKED, linked);
+        ck_assert_int_eq(known_find_as(&rig.known, 2, VIEW("shop"), 6, linked > 0)->action,
+                         WATCH_LINKED);
+        ck_assert_int_eq(known_find_as(&rig.known, 2, VIEW("shop"), 7, linked > 0)->action,
+                         WATCH_NOT_LINKED);
+    }
+    ck_assert(known_is_linked(&rig.known, 1, VIEW("shop"), 5, 1));
+    ck_assert_ptr_null(known_find_as(&rig.known, 3, VIEW("shop"), 5, true));
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(samples_that_came_from_another_tenant_are_told)
 {
     static const struct {
@@ -1855,8 +1886,8 @@ START_TEST(spans_of_two_services_with_one_id_stay_apart)
         ck_assert_uint_eq(one->cpu_ns, 0);
         ck_assert_uint_eq(two->cpu_ns, 20);
         ck_assert(!differs(&rig, one, &told));
-        ck_assert(!known_is_linked(&rig.known, 1, VIEW("shop"), 1));
-        ck_assert(known_is_linked(&rig.known, 1, VIEW("till"), 1));
+        ck_assert(!known_is_linked(&rig.known, 1, VIEW("shop"), 0, 1));
+        ck_assert(known_is_linked(&rig.known, 1, VIEW("till"), 0, 1));
         ck_assert_ptr_null(known_find_of(&rig.known, 1, VIEW("other")));
         rig_release(&rig);
     }
@@ -2376,6 +2407,7 @@ SUITE_MAIN(
     samples_that_name_no_span_are_a_row_of_their_service,
     samples_of_another_name_say_what_they_measure, why_a_child_with_samples_has_no_link,
     spans_are_told_that_confirm_by_leaves_out_what_names_others,
+    a_span_of_two_tenants_is_found_by_trace_and_link,
     samples_that_came_from_another_tenant_are_told,
     a_span_of_two_tenants_whose_profiles_come_to_one_is_no_mistake, a_tenant_has_samples_of_its_own,
     nothing_is_lost_from_the_sums_when_ids_are_forgotten,
