@@ -7,4 +7,9 @@
 #define WATCH_BEFORE_RELOAD                                                                        \
     "By its own time it started before a reload opened this correlation processor"
 
+/* The text of the reason that the profiler of the span's service seems to have stopped. */
+#define WATCH_SILENT                                                                               \
+    "It waited as long as a profile of its time may take, and no profile of its service has come " \
+    "for long."
+
 #endif

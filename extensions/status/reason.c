@@ -307,11 +307,14 @@ static void note_ids(struct known *known, const struct known_span *span, uint8_t
     }
 }
 
-/* Whether the last profile of its service came long before it ended, rather than just in time. */
-static bool is_silent(const struct known_service *service, const struct known_span *span)
+/* Whether the last profile of its service came long before it ended, rather than just in time: as
+ * correlation says, which knows how long its windows are, or after any of them. */
+static bool is_silent(const struct known_service *service, const struct known_span *span,
+                      const struct watch_reason *decided)
 {
     uint64_t ended = reason_ended(span);
-    return service->last_came && ended > service->last_came + SILENT_AT_LEAST;
+    bool silent = strcmp(decided->text, WATCH_SILENT) == 0;
+    return service->last_came && (silent || ended > service->last_came + SILENT_AT_LEAST);
 }
 
 void reason_decided(struct known *known, struct known_span *span)
@@ -326,7 +329,7 @@ void reason_decided(struct known *known, struct known_span *span)
         note_ids(known, span, &service->no_ids);
     else if (decided && is_word(decided, IDS_UNMATCHED))
         note_ids(known, span, &service->unmatched);
-    if (decided && is_word(decided, "hold_ran_out") && is_silent(service, span))
+    if (decided && is_word(decided, "hold_ran_out") && is_silent(service, span, decided))
         service->vain_at = span->decided;
 }
 

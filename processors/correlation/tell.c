@@ -96,9 +96,7 @@ static const struct watch_reason before_reload = {
 
 /* Of a service whose profiler seems to have stopped. */
 static const struct watch_reason silent = {
-    "hold_ran_out",
-    "It waited as long as a profile of its time may take, and no profile of its service has come "
-    "for long.",
+    "hold_ran_out", WATCH_SILENT,
     "See whether its service's profiler still runs and can reach this process."};
 
 /* Of spans that samples name, and that are no local roots. */

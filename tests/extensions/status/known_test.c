@@ -802,6 +802,7 @@ END_TEST
 START_TEST(a_service_whose_profiler_has_stopped_says_so_as_its_spans_do)
 {
     static const struct watch_reason ran_out = {"hold_ran_out", "It waited.", NULL};
+    static const struct watch_reason silent = {"hold_ran_out", WATCH_SILENT, "See."};
     struct rig rig;
     struct told_reason told = {0};
     rig_init(&rig);
@@ -820,6 +821,9 @@ START_TEST(a_service_whose_profiler_has_stopped_says_so_as_its_spans_do)
     decide_for(&rig, 3, &ran_out, NOW + 202 * NS_PER_S);
     ck_assert(reason_of(&rig.known, known_find(&rig.known, 3), &told));
     ck_assert_ptr_null(told.fix);
+    decide_for(&rig, 4, &silent, NOW + 271 * NS_PER_S); /* so far above its windows */
+    ck_assert(has_problem(&rig, &told));
+    ck_assert_ptr_nonnull(strstr(told.text, "No profile of its service has come for 70 s"));
     rig_release(&rig);
 }
 END_TEST
