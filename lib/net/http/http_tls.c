@@ -56,8 +56,12 @@ static int http_tls_shake_hands(struct tls_mark *mark, gnutls_session_t session)
         code = tls_handshake_real(session);
     while (code == GNUTLS_E_WARNING_ALERT_RECEIVED);
     tls_watch_records(NULL);
-    if (code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED)
-        return code;
+    /* The library calls again at once instead of waiting for bytes, except when it reads a record.
+     * So it is told that the handshake is over. */
+    if (code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED) {
+        mark->unfinished = true;
+        return 0;
+    }
     peer->shaking = false;
     if (code == 0)
         return code;

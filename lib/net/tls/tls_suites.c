@@ -274,7 +274,9 @@ int gnutls_wrapped(gnutls_session_t session)
             return GNUTLS_E_NO_CIPHER_SUITES;
     }
     int code = mark && mark->shake ? mark->shake(mark, session) : gnutls_real(session);
-    return code == 0 && mark && !is_agreed(mark, session) ? GNUTLS_E_NO_CIPHER_SUITES : code;
+    if (code == 0 && mark && !mark->unfinished && !is_agreed(mark, session))
+        return GNUTLS_E_NO_CIPHER_SUITES;
+    return code;
 }
 
 /* ---- records ---- */
@@ -295,9 +297,22 @@ static void report_alert(gnutls_session_t session)
         mark->alerted(mark, session);
 }
 
+static int finish_handshake(struct tls_mark *mark, gnutls_session_t session)
+{
+    mark->unfinished = false;
+    int code = gnutls_wrapped(session);
+    if (code || !mark->unfinished)
+        return code;
+    return gnutls_record_get_direction(session) ? GNUTLS_E_INTERRUPTED : GNUTLS_E_AGAIN;
+}
+
 /* Every call to gnutls_record_recv in the linked libraries comes here, and every call to _send. */
 ssize_t recv_wrapped(gnutls_session_t session, void *data, size_t size)
 {
+    struct tls_mark *mark = gnutls_db_get_ptr(session);
+    int code = mark && mark->unfinished ? finish_handshake(mark, session) : 0;
+    if (code)
+        return code;
     ssize_t got = recv_real(session, data, size);
     if (got == GNUTLS_E_FATAL_ALERT_RECEIVED)
         report_alert(session);

@@ -47,6 +47,7 @@ struct tls_mark {
     int min, max;
     /* Continues the handshake; NULL: gnutls_handshake. */
     int (*shake)(struct tls_mark *mark, gnutls_session_t session);
+    bool unfinished; /* set by shake, which returned 0: gnutls_record_recv does the rest */
     /* Called when the peer ends the session with an alert (gnutls_alert_get); may be NULL. */
     void (*alerted)(struct tls_mark *mark, gnutls_session_t session);
     bool plain; /* leave priorities unchanged; for tls_mark_next only */
