@@ -19,10 +19,11 @@ int validate_command(const struct flags *flags)
 {
     struct plan plan;
     bool good = plan_make(&plan, flags, true) && validate_rehearse(&plan);
+    char name[SETTINGS_NAME];
     const char *comma = "";
     for (size_t i = 0; good && i < flags->count; i++)
         if (flags->sources[i].origin == SETTINGS_FILE) {
-            printf("%s%s", comma, flags->sources[i].text);
+            printf("%s%s", comma, settings_source_name(flags->sources, i, name));
             comma = ", ";
         }
     if (good)

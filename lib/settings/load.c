@@ -10,10 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SETTINGS_MAX = 32 << 20, /* bytes of trees, including aliases and expansions */
-    NAME_MAX_SIZE = 60       /* of a yaml: source, whose text is its name */
-};
+enum { SETTINGS_MAX = 32 << 20 }; /* bytes of trees, including aliases and expansions */
 
 struct settings {
     struct arena arena;
@@ -28,30 +25,47 @@ static struct node *load_fail(struct problems *problems, const char *file, const
     return NULL;
 }
 
-/* Returns the source's text, and its name for problems. data NULL: a problem was added. */
+const char *settings_source_name(const struct settings_source *sources, size_t index,
+                                 char out[SETTINGS_NAME])
+{
+    const char *rest;
+    enum source_scheme scheme = source_scheme(sources[index].text, &rest);
+    unsigned number = 1;
+    if (scheme == SOURCE_UNKNOWN) {
+        snprintf(out, SETTINGS_NAME, "%.*s", (int)strcspn(sources[index].text, ":"),
+                 sources[index].text);
+        return out;
+    }
+    if (scheme != SOURCE_YAML)
+        return sources[index].text;
+    for (size_t i = 0; i < index; i++)
+        number += sources[i].origin == SETTINGS_FILE &&
+                  source_scheme(sources[i].text, &rest) == SOURCE_YAML;
+    snprintf(out, SETTINGS_NAME, "yaml: source %u", number);
+    return out;
+}
+
+/* Returns the source's text, and its name for problems in place of the given one. data NULL: a
+ * problem was added. */
 static struct view source_text(struct settings *settings, const char *source, const char **name,
                                struct problems *problems)
 {
-    const char *rest;
+    const char *rest, *given = *name;
     enum source_scheme scheme = source_scheme(source, &rest);
     struct view none = {0};
     char error[256];
-    struct view whole = view_of(source);
-    if (scheme == SOURCE_YAML && whole.size > NAME_MAX_SIZE)
-        whole.size = NAME_MAX_SIZE;
-    *name = arena_text(&settings->arena, whole);
+    *name = arena_text(&settings->arena, view_of(scheme == SOURCE_FILE ? rest : given));
     if (scheme == SOURCE_UNKNOWN) {
-        load_fail(problems, source, "spanlink reads only file:, env: and yaml:");
+        load_fail(problems, given, "spanlink reads only file:, env: and yaml:");
         return none;
     }
     if (scheme == SOURCE_YAML)
         return view_of(rest);
     if (scheme == SOURCE_ENV) {
         if (!getenv(rest))
-            load_fail(problems, source, "the variable is not set");
+            load_fail(problems, given, "the variable is not set");
         return view_of(getenv(rest));
     }
-    *name = arena_text(&settings->arena, view_of(rest));
     settings_files_add(settings->files, rest);
     struct view text = source_read_file(&settings->arena, rest, error, sizeof error);
     if (!text.data)
@@ -74,15 +88,15 @@ static struct node *unfold(struct settings *settings, const struct node *root)
     return out;
 }
 
-static struct node *parse_source(struct settings *settings, const char *source,
+static struct node *parse_source(struct settings *settings, const char *source, const char *given,
                                  struct problems *problems)
 {
-    const char *name, *rest;
+    const char *name = given, *rest;
     struct view text = source_text(settings, source, &name, problems);
     if (!text.data)
         return NULL;
     if (!name)
-        return load_fail(problems, source, "the configuration is too large");
+        return load_fail(problems, given, "the configuration is too large");
     struct node *root = yaml_parse(&settings->arena, text, name, problems);
     if (!root || root->kind == NODE_NULL)
         return root;
@@ -95,7 +109,7 @@ static struct node *parse_source(struct settings *settings, const char *source,
     if (source_scheme(source, &rest) != SOURCE_YAML)
         return root;
     root = unfold(settings, root);
-    return root ? root : load_fail(problems, source, "the configuration is too large");
+    return root ? root : load_fail(problems, given, "the configuration is too large");
 }
 
 /* Whether every step of "a.b.c" has a name. */
@@ -105,18 +119,18 @@ static bool path_whole(const char *path)
     return n && path[0] != '.' && path[n - 1] != '.' && !strstr(path, "..");
 }
 
-/* --set a.b=c */
+/* --set a.b=c, named without the value, which may be a secret. */
 static struct node *parse_set(struct settings *settings, const char *text,
                               struct problems *problems)
 {
     struct arena *arena = &settings->arena;
     const char *equals = strchr(text, '=');
-    char *name = arena_alloc(arena, strlen(text) + sizeof "--set ");
-    char *path = arena_text(arena, (struct view){(const uint8_t *)text, strcspn(text, "=")});
+    size_t size = strcspn(text, equals ? "=" : ": ");
+    char *name = arena_alloc(arena, size + sizeof "--set ");
+    char *path = arena_text(arena, (struct view){(const uint8_t *)text, size});
     if (!name || !path)
         return load_fail(problems, "--set", "the configuration is too large");
-    memcpy(name, "--set ", 6);
-    memcpy(name + 6, text, strlen(text));
+    snprintf(name, size + sizeof "--set ", "--set %s", path);
     if (!equals || !path_whole(path))
         return load_fail(problems, name, "expected a path and a value such as a.b.c=value");
     struct node *value = yaml_parse(arena, view_of(equals + 1), name, problems);
@@ -126,12 +140,15 @@ static struct node *parse_set(struct settings *settings, const char *text,
     return map ? map : load_fail(problems, name, "the configuration is too large");
 }
 
-static bool load_source(struct settings *settings, const struct settings_source *source,
-                        struct problems *problems)
+static bool load_source(struct settings *settings, const struct settings_source *sources,
+                        size_t index, struct problems *problems)
 {
-    struct node *tree = source->origin == SETTINGS_SET
-                            ? parse_set(settings, source->text, problems)
-                            : parse_source(settings, source->text, problems);
+    const struct settings_source *source = &sources[index];
+    char room[SETTINGS_NAME];
+    bool set = source->origin == SETTINGS_SET;
+    const char *name = set ? "--set" : settings_source_name(sources, index, room);
+    struct node *tree = set ? parse_set(settings, source->text, problems)
+                            : parse_source(settings, source->text, name, problems);
     if (!tree)
         return false;
     if (!settings->root || settings->root->kind == NODE_NULL) {
@@ -140,7 +157,7 @@ static bool load_source(struct settings *settings, const struct settings_source 
     }
     if (tree->kind == NODE_NULL || tree_merge(&settings->arena, settings->root, tree))
         return true;
-    load_fail(problems, source->text, "the configuration is too large");
+    load_fail(problems, name, "the configuration is too large");
     return false;
 }
 
@@ -152,7 +169,7 @@ static bool load_sources(struct settings *settings, const struct settings_source
     for (size_t round = 0; round < 2; round++)
         for (size_t i = 0; i < count; i++)
             if (sources[i].origin == order[round])
-                ok = load_source(settings, &sources[i], problems) && ok;
+                ok = load_source(settings, sources, i, problems) && ok;
     if (ok && (!settings->root || settings->root->count == 0)) {
         const char *file = settings->root ? settings->root->file : NULL;
         load_fail(problems, file, "empty configuration file");

@@ -20,6 +20,13 @@ struct settings_source {
     const char *text;
 };
 
+enum { SETTINGS_NAME = 32 };
+
+/* The name of a SETTINGS_FILE source for messages, without a yaml: source's text, which may contain
+ * secrets. out is used if the name is not the source's own text. */
+const char *settings_source_name(const struct settings_source *sources, size_t index,
+                                 char out[SETTINGS_NAME]);
+
 struct settings; /* owns the tree's memory */
 
 /* Loads and merges the sources. NULL: problems were added. A reference to an unset variable without

@@ -16,7 +16,7 @@ struct node {
     const char *variable; /* if unset: the variable's name */
     const char
         *original; /* the whole value came from one ${}: the text before YAML parsing; else NULL */
-    const char *file; /* as named on the command line, or "--set a.b=c" */
+    const char *file; /* as named on the command line, "yaml: source 1", or "--set a.b" */
     unsigned line;    /* from 1; 0: none */
     struct node **items;
     size_t count;

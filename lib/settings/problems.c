@@ -28,7 +28,7 @@ static void problems_append(char ***lines, size_t *count, char *line)
         *count = 1;
 }
 
-/* The "a.b=c" of a --set; NULL: not a --set. */
+/* The "a.b" of a --set; NULL: not a --set. */
 static const char *set_of(const struct node *node)
 {
     const char *file = node && node->file ? node->file : "";
@@ -40,15 +40,13 @@ static void print_place(FILE *out, const struct node *node, const char *path)
 {
     const char *set = set_of(node);
     size_t n = path ? strlen(path) : 0;
-    if (set && path && redact_name(path))
-        fprintf(out, "--set %.*s=" REDACTED, (int)strcspn(set, "="), set);
-    else if (node && node->file)
+    if (node && node->file)
         fputs(node->file, out);
     if (node && node->file && node->line && !set)
         fprintf(out, ":%u", node->line);
     if (node && node->file)
         fputs(": ", out);
-    if (n && !(set && strncmp(set, path, n) == 0 && set[n] == '='))
+    if (n && !(set && strcmp(set, path) == 0))
         fprintf(out, "%s: ", path);
 }
 

@@ -103,7 +103,7 @@ START_TEST(what_cannot_start_exits_with_the_reason)
     struct ran *got = ran(WORDS("--config", path, "--set",
                                 "receivers.otlp.protocols.http.endpoint=unix:/nowhere/at/all"));
     ck_assert_int_eq(got->code, EXIT_CONFIG);
-    ck_assert_ptr_nonnull(strstr(got->err, "--set receivers.otlp.protocols.http.endpoint="));
+    ck_assert_ptr_nonnull(strstr(got->err, "--set receivers.otlp.protocols.http.endpoint: "));
     ck_assert_ptr_nonnull(strstr(got->err, "/nowhere/at/all"));
     ck_assert_ptr_null(strstr(got->err, "is ready"));
     free(got);

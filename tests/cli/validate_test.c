@@ -15,7 +15,7 @@ START_TEST(several_sources_are_one_configuration)
     char path[64], want[200];
     ran_file(ran_config, path);
     const char *more = "--config=yaml:exporters::debug::verbosity: normal";
-    snprintf(want, sizeof want, "%s, %s: ok\n", path, more + 9);
+    snprintf(want, sizeof want, "%s, yaml: source 1: ok\n", path);
     ran_says(WORDS("validate", "--config", path, more, "--set", "exporters.debug.verbosity=basic"),
              EXIT_OK, want, "");
     unlink(path);
@@ -58,7 +58,7 @@ START_TEST(a_fault_of_set_names_the_flag)
     ran_file(ran_config, path);
     ran_says(WORDS("validate", "--config", path, "--set", "service.shutdown_timeout=8"),
              EXIT_CONFIG, "",
-             "--set service.shutdown_timeout=8: found 8, expected a duration with its unit, such "
+             "--set service.shutdown_timeout: found 8, expected a duration with its unit, such "
              "as 300ms, 5s or 1m30s\n");
     unlink(path);
 }
@@ -404,11 +404,10 @@ START_TEST(service_keys_without_effect_are_warned_of)
         ran(WORDS("validate", "--config", path, "--set", "service.telemetry.metrics.views=[{a: b}]",
                   "--set", "service.telemetry.logs.processors=[{a: b}]"));
     ck_assert_int_eq(got->code, EXIT_OK);
-    ck_assert_msg(strstr(got->err, "service.telemetry.metrics.views=[{a: b}]: has no effect: "),
-                  "%s", got->err);
-    ck_assert_msg(strstr(got->err,
-                         "service.telemetry.logs.processors=[{a: b}]: has no effect: the log "
-                         "goes only to output_paths\n"),
+    ck_assert_msg(strstr(got->err, "service.telemetry.metrics.views: has no effect: "), "%s",
+                  got->err);
+    ck_assert_msg(strstr(got->err, "service.telemetry.logs.processors: has no effect: the log "
+                                   "goes only to output_paths\n"),
                   "%s", got->err);
     free(got);
     got = ran(WORDS("validate", "--config", path, "--set", "service.telemetry.metrics.level=none",

@@ -133,15 +133,14 @@ END_TEST
 
 START_TEST(what_cannot_be_expanded_is_said)
 {
-    given_refused(
-        "yaml:a: ${file:/nowhere/x}", NULL, NULL,
-        "yaml:a: ${file:/nowhere/x}:1: a: the file of ${file:...} cannot be read: No such "
-        "file or directory: /nowhere/x\n");
+    given_refused("yaml:a: ${file:/nowhere/x}", NULL, NULL,
+                  "yaml: source 1:1: a: the file of ${file:...} cannot be read: No such "
+                  "file or directory: /nowhere/x\n");
     given_refused("yaml:{a: {b: '${http://x}'}}", NULL, NULL,
-                  "yaml:{a: {b: '${http://x}'}}:1: a.b: ${...} reads env:, file: and yaml:, not "
+                  "yaml: source 1:1: a.b: ${...} reads env:, file: and yaml:, not "
                   "this: http://x\n");
     given_refused("yaml:a: ${1X}", NULL, NULL,
-                  "yaml:a: ${1X}:1: a: ${...} takes the name of a variable (letters, digits, _), "
+                  "yaml: source 1:1: a: ${...} takes the name of a variable (letters, digits, _), "
                   "this is not one: 1X\n");
 }
 END_TEST
@@ -150,7 +149,7 @@ START_TEST(bytes_that_are_no_text_are_refused)
 {
     setenv("BYTES", "a\xff", 1);
     given_refused("yaml:a: ${env:BYTES}", NULL, NULL,
-                  "yaml:a: ${env:BYTES}:1: a: the value of ${...} is not valid UTF-8: "
+                  "yaml: source 1:1: a: the value of ${...} is not valid UTF-8: "
                   "env:BYTES\n");
 }
 END_TEST
@@ -158,9 +157,9 @@ END_TEST
 START_TEST(all_that_is_wrong_is_said_at_once)
 {
     given_refused("yaml:{a: '${1X}', b: '${2X}'}", NULL, NULL,
-                  "yaml:{a: '${1X}', b: '${2X}'}:1: a: ${...} takes the name of a variable "
+                  "yaml: source 1:1: a: ${...} takes the name of a variable "
                   "(letters, digits, _), this is not one: 1X\n"
-                  "yaml:{a: '${1X}', b: '${2X}'}:1: b: ${...} takes the name of a variable "
+                  "yaml: source 1:1: b: ${...} takes the name of a variable "
                   "(letters, digits, _), this is not one: 2X\n");
 }
 END_TEST
@@ -168,9 +167,9 @@ END_TEST
 START_TEST(circles_end)
 {
     given_refused("yaml:a: ${env:LOOP}", NULL, NULL,
-                  "yaml:a: ${env:LOOP}:1: a: ${...} has no end: more than 1000 expansions\n");
+                  "yaml: source 1:1: a: ${...} has no end: more than 1000 expansions\n");
     given_refused("yaml:a: x${env:LOOP}", NULL, NULL,
-                  "yaml:a: x${env:LOOP}:1: a: ${...} has no end: more than 1000 expansions\n");
+                  "yaml: source 1:1: a: ${...} has no end: more than 1000 expansions\n");
     struct problems problems = {0};
     ck_assert_ptr_null(given_load(&problems, "yaml:a: ${env:BIGGER}", NULL, NULL));
     ck_assert_uint_eq(problems.count, 1);

@@ -65,7 +65,7 @@ START_TEST(sources_that_cannot_be_read_are_named)
     given_refused("env:NOT_SET_AT_ALL", NULL, NULL,
                   "env:NOT_SET_AT_ALL: the variable is not set\n");
     given_refused("https://h/c.yaml", NULL, NULL,
-                  "https://h/c.yaml: spanlink reads only file:, env: and yaml:\n");
+                  "https: spanlink reads only file:, env: and yaml:\n");
     given_refused("/nowhere/x.yaml", "/nowhere/y.yaml", NULL,
                   "/nowhere/x.yaml: cannot be read: No such file or directory\n"
                   "/nowhere/y.yaml: cannot be read: No such file or directory\n");
@@ -87,10 +87,11 @@ START_TEST(a_configuration_is_a_map)
 {
     given_refused(
         "yaml:[a]", NULL, NULL,
-        "yaml:[a]:1: found a list, expected a map of receivers, exporters, service ...\n");
-    given_refused("yaml:word", NULL, NULL,
-                  "yaml:word:1: found a scalar, expected a map of receivers, exporters, service "
-                  "...\n");
+        "yaml: source 1:1: found a list, expected a map of receivers, exporters, service ...\n");
+    given_refused(
+        "yaml:word", NULL, NULL,
+        "yaml: source 1:1: found a scalar, expected a map of receivers, exporters, service "
+        "...\n");
 }
 END_TEST
 
@@ -99,10 +100,22 @@ START_TEST(a_set_without_path_or_value_is_refused)
     given_refused("yaml:a: 1", NULL, "a.b",
                   "--set a.b: expected a path and a value such as a.b.c=value\n");
     given_refused("yaml:a: 1", NULL, "a..b=1",
-                  "--set a..b=1: expected a path and a value such as a.b.c=value\n");
+                  "--set a..b: expected a path and a value such as a.b.c=value\n");
     given_refused("yaml:a: 1", NULL, "a=[1",
-                  "--set a=[1: not valid YAML: did not find expected ',' or ']' while parsing a "
+                  "--set a: not valid YAML: did not find expected ',' or ']' while parsing a "
                   "flow sequence\n");
+}
+END_TEST
+
+START_TEST(sources_on_the_command_line_are_named_without_their_text)
+{
+    given_refused("yaml:a: 1", "yaml:a:\n  hush: [", NULL,
+                  "yaml: source 2:3: not valid YAML: did not find expected node content while "
+                  "parsing a flow node\n");
+    given_refused("receivers::a: hush", NULL, NULL,
+                  "receivers: spanlink reads only file:, env: and yaml:\n");
+    given_refused("yaml:a: 1", NULL, "a.token: hush",
+                  "--set a.token: expected a path and a value such as a.b.c=value\n");
 }
 END_TEST
 
@@ -111,7 +124,7 @@ START_TEST(values_of_set_are_placed_at_the_flag)
     struct problems problems = {0};
     struct settings *settings = given_load(&problems, "yaml:a: 1", NULL, "b.c=2");
     const struct node *c = node_nearest(settings_root(settings), "b.c");
-    ck_assert_str_eq(c->file, "--set b.c=2");
+    ck_assert_str_eq(c->file, "--set b.c");
     settings_free(settings);
 }
 END_TEST
@@ -149,6 +162,7 @@ int main(void)
                                  an_empty_configuration_is_refused,
                                  a_configuration_is_a_map,
                                  a_set_without_path_or_value_is_refused,
+                                 sources_on_the_command_line_are_named_without_their_text,
                                  values_of_set_are_placed_at_the_flag,
                                  aliases_of_one_source_are_independent_when_another_changes_one,
                                  paths_of_absurd_length_are_refused,

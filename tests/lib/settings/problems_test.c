@@ -23,10 +23,10 @@ END_TEST
 
 START_TEST(a_set_names_its_path_once)
 {
-    const struct node node = {.file = "--set a.b=c", .line = 1};
-    says(&node, "a.b", "--set a.b=c: found 1, expected 2\n");
-    says(&node, "a.b.d", "--set a.b=c: a.b.d: found 1, expected 2\n");
-    says(&node, "a", "--set a.b=c: a: found 1, expected 2\n");
+    const struct node node = {.file = "--set a.b", .line = 1};
+    says(&node, "a.b", "--set a.b: found 1, expected 2\n");
+    says(&node, "a.b.d", "--set a.b: a.b.d: found 1, expected 2\n");
+    says(&node, "a", "--set a.b: a: found 1, expected 2\n");
 }
 END_TEST
 
