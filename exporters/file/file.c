@@ -78,14 +78,21 @@ static bool file_open(void *instance, const struct env *env, char *error, size_t
                                      .fd = -1};
     if (line_file_open(&self->lines))
         return true;
-    snprintf(error, error_size, "path: cannot write %s: %s", self->path, strerror(errno));
+    snprintf(error, error_size, "path: cannot write %s: %s", self->path, line_file_why(errno));
     return false;
+}
+
+static void file_rehearse(const void *instance, struct key_report *report)
+{
+    const struct file_exporter *self = instance;
+    if (!line_file_possible(self->path))
+        key_report_add(report, "path", "cannot write %s: %s", self->path, line_file_why(errno));
 }
 
 static struct outcome disk_outcome(const char *path)
 {
     return outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "cannot write %s: %s", path,
-                      strerror(errno));
+                      line_file_why(errno));
 }
 
 static bool encode_line(struct view request, enum signal signal, struct bytes *line)
@@ -269,6 +276,7 @@ const struct component exporter_file = {
     .encodings = BATCH_BIT(BATCH_OTLP) | BATCH_BIT(BATCH_PPROF) | BATCH_BIT(BATCH_OPAQUE),
     .size = sizeof(struct file_exporter),
     .keys = keys,
+    .rehearse = file_rehearse,
     .open = file_open,
     .send = file_send,
     .delivery = file_delivery,

@@ -25,6 +25,13 @@ struct line_file {
 /* Opens the file for appending, creating missing folders. False: errno is the reason. */
 bool line_file_open(struct line_file *file);
 
+/* Whether a path names nothing that line_file_open fails for, as for a folder; creates nothing.
+ * False: errno is the reason. */
+bool line_file_possible(const char *path);
+
+/* The words for an errno of these functions. */
+const char *line_file_why(int code);
+
 /* Appends one line, completely or not at all; opens the file again, as line_file_open does, if the
  * path no longer names the open one. False: errno is the reason. */
 bool line_file_write(struct line_file *file, struct view line);

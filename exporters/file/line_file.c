@@ -31,16 +31,38 @@ bool make_folders(const char *path)
     return true;
 }
 
+const char *line_file_why(int code)
+{
+    return code == ENXIO ? "it is a FIFO that nobody reads, or a socket" : strerror(code);
+}
+
+/* Only the opening of a FIFO must not wait. */
+static int open_now(const char *path, int flags)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | flags, 0644);
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, O_APPEND);
+    return fd;
+}
+
 bool line_file_open(struct line_file *file)
 {
     struct stat status;
     if (!make_folders(file->path))
         return false;
-    file->fd = open(file->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    file->fd = open_now(file->path, O_CREAT);
     if (file->fd < 0)
         return false;
     file->size = fstat(file->fd, &status) == 0 ? (uint64_t)status.st_size : 0;
     return true;
+}
+
+bool line_file_possible(const char *path)
+{
+    int fd = open_now(path, 0);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || (errno != EISDIR && errno != ENXIO);
 }
 
 void line_file_close(struct line_file *file)

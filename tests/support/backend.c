@@ -101,7 +101,7 @@ void exporter_stop(struct given_exporter *exporter)
     ck_assert_uint_eq(given_stop(&exporter->given), 0);
 }
 
-char *start_faults(const char *yaml)
+static char *faults_of(bool (*step)(struct runtime *, struct problems *), const char *yaml)
 {
     struct problems problems = {0};
     char *text;
@@ -112,7 +112,7 @@ char *start_faults(const char *yaml)
     free(text);
     struct runtime *runtime = runtime_plan(settings, &clock_system, &problems);
     ck_assert_ptr_nonnull(runtime);
-    ck_assert(!runtime_start(runtime, &problems));
+    step(runtime, &problems);
     FILE *out = open_memstream(&text, &size);
     problems_print(&problems, out);
     fclose(out);
@@ -120,6 +120,22 @@ char *start_faults(const char *yaml)
     settings_free(settings);
     problems_release(&problems);
     return text;
+}
+
+static bool fails_to_start(struct runtime *runtime, struct problems *problems)
+{
+    ck_assert(!runtime_start(runtime, problems));
+    return false;
+}
+
+char *start_faults(const char *yaml)
+{
+    return faults_of(fails_to_start, yaml);
+}
+
+char *rehearsal_faults(const char *yaml)
+{
+    return faults_of(runtime_rehearse, yaml);
 }
 
 struct outcome exporter_send(struct given_exporter *exporter, struct batch *batch)

@@ -53,6 +53,8 @@ void exporter_stop(struct given_exporter *exporter);
 /* Returns the problems of a runtime with this YAML that does not start, one a line. Freed by the
  * caller. */
 char *start_faults(const char *yaml);
+/* Returns those that validate reports of a valid configuration; "": none. */
+char *rehearsal_faults(const char *yaml);
 
 /* Calls send once; the batch is unreferenced. */
 struct outcome exporter_send(struct given_exporter *exporter, struct batch *batch);

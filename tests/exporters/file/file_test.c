@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -361,6 +362,55 @@ START_TEST(a_path_that_cannot_be_is_an_error_at_start)
 }
 END_TEST
 
+static char *faults_of_path(const char *path, bool rehearsed)
+{
+    char yaml[600];
+    snprintf(yaml, sizeof yaml,
+             "receivers: {source: }\nexporters: {file: {path: '%s'}}\n"
+             "service: {pipelines: {traces: {receivers: [source], exporters: [file]}}}\n",
+             path);
+    return rehearsed ? rehearsal_faults(yaml) : start_faults(yaml);
+}
+
+START_TEST(a_fifo_without_a_reader_or_a_folder_is_an_error_at_start_and_in_validate)
+{
+    char fifo[256];
+    snprintf(fifo, sizeof fifo, "%s", in_folder("fifo"));
+    ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+    for (int rehearsed = 0; rehearsed < 2; rehearsed++) {
+        char *text = faults_of_path(fifo, rehearsed);
+        ck_assert_msg(strstr(text, "/fifo: it is a FIFO that nobody reads, or a socket\n"), "%s",
+                      text);
+        free(text);
+        text = faults_of_path(receiver_folder(), rehearsed);
+        ck_assert_msg(strstr(text, ": Is a directory\n"), "%s", text);
+        free(text);
+    }
+    char *text = faults_of_path(in_folder("new.jsonl"), true);
+    ck_assert_str_eq(text, "");
+    free(text);
+}
+END_TEST
+
+START_TEST(a_fifo_is_written_while_somebody_reads_it)
+{
+    char text[8] = "";
+    const char *path = in_folder("fifo");
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    struct line_file file = {.path = path, .clock = &clock_system, .fd = -1};
+    int reader = open(path, O_RDONLY | O_NONBLOCK);
+    signal(SIGPIPE, SIG_IGN);
+    ck_assert(line_file_open(&file));
+    ck_assert(line_file_write(&file, VIEW("one\n")));
+    ck_assert_int_eq(read(reader, text, sizeof text), 4);
+    close(reader);
+    ck_assert(!line_file_write(&file, VIEW("two\n")));
+    ck_assert(!line_file_write(&file, VIEW("two\n")));
+    ck_assert_int_eq(errno, ENXIO);
+    line_file_close(&file);
+}
+END_TEST
+
 SUITE_MAIN("file_exporter", requests_are_lines_of_otlp_json,
            in_protobuf_each_request_stands_behind_its_size,
            folders_are_made_and_files_are_appended_to,
@@ -369,5 +419,7 @@ SUITE_MAIN("file_exporter", requests_are_lines_of_otlp_json,
            a_profiles_name_has_only_what_is_seen_in_whole_characters,
            profiles_stand_beside_the_lines_by_default, as_lines_profiles_are_otlp_json_at_the_path,
            a_disk_that_fails_is_tried_again_and_named, a_line_that_finds_no_room_leaves_no_half,
-           a_line_that_fits_in_part_is_taken_back, a_file_that_is_moved_or_removed_is_made_again,
+           a_fifo_without_a_reader_or_a_folder_is_an_error_at_start_and_in_validate,
+           a_fifo_is_written_while_somebody_reads_it, a_line_that_fits_in_part_is_taken_back,
+           a_file_that_is_moved_or_removed_is_made_again,
            a_path_that_cannot_be_is_an_error_at_start)
