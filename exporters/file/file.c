@@ -72,6 +72,7 @@ static bool file_open(void *instance, const struct env *env, char *error, size_t
     pthread_mutex_init(&self->lock, NULL);
     self->ready = true;
     self->lines = (struct line_file){.path = self->path,
+                                     .framed = self->format == FORMAT_PROTO,
                                      .rotates = self->rotates,
                                      .rotation = self->rotation,
                                      .clock = env->clock,

@@ -14,11 +14,13 @@ struct rotation_settings {
 /* A file of lines that is renamed when it is full. The exporter serialises calls. */
 struct line_file {
     const char *path; /* borrowed */
+    bool framed;      /* no line ends between what is written */
     bool rotates;
     struct rotation_settings rotation;
     const struct clock *clock;
     int fd; /* -1: not open */
     uint64_t size;
+    bool torn; /* the last line has no end, as after a power cut */
     bool left; /* the path named the open file no more; cleared by whoever has told it */
 };
 

@@ -45,6 +45,17 @@ static int open_now(const char *path, int flags)
     return fd;
 }
 
+static bool ends_in_a_line(const char *path, uint64_t size)
+{
+    char last = '\n';
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || pread(fd, &last, 1, (off_t)size - 1) != 1)
+        last = '\n';
+    if (fd >= 0)
+        close(fd);
+    return last == '\n';
+}
+
 bool line_file_open(struct line_file *file)
 {
     struct stat status;
@@ -54,6 +65,8 @@ bool line_file_open(struct line_file *file)
     if (file->fd < 0)
         return false;
     file->size = fstat(file->fd, &status) == 0 ? (uint64_t)status.st_size : 0;
+    file->torn = !file->framed && file->size > 0 && S_ISREG(status.st_mode) &&
+                 !ends_in_a_line(file->path, file->size);
     return true;
 }
 
@@ -202,5 +215,8 @@ bool line_file_write(struct line_file *file, struct view line)
         return false;
     if (file->rotates && file->size > 0 && file->size + line.size > limit && !rotate(file))
         return false;
+    if (file->torn && !line_file_write_all(file, VIEW("\n")))
+        return false;
+    file->torn = false;
     return line_file_write_all(file, line);
 }

@@ -321,6 +321,30 @@ START_TEST(a_line_that_fits_in_part_is_taken_back)
 }
 END_TEST
 
+START_TEST(an_unfinished_last_line_does_not_swallow_the_next)
+{
+    static const char *const wants[] = {"{\"half\none\ntwo\n", "{\"halfone\ntwo\n"};
+    for (int framed = 0; framed < 2; framed++) {
+        char text[64] = "";
+        const char *path = in_folder(framed ? "framed" : "lines");
+        struct line_file file = {.path = path, .framed = framed, .clock = &clock_system, .fd = -1};
+        FILE *half = fopen(path, "w");
+        fputs("{\"half", half);
+        fclose(half);
+        ck_assert(line_file_open(&file));
+        ck_assert(line_file_write(&file, VIEW("one\n")));
+        line_file_close(&file);
+        ck_assert(line_file_open(&file));
+        ck_assert(line_file_write(&file, VIEW("two\n")));
+        line_file_close(&file);
+        FILE *in = fopen(path, "r");
+        (void)!fread(text, 1, sizeof text - 1, in);
+        fclose(in);
+        ck_assert_str_eq(text, wants[framed]);
+    }
+}
+END_TEST
+
 START_TEST(a_file_that_is_moved_or_removed_is_made_again)
 {
     struct stat status;
@@ -420,6 +444,7 @@ SUITE_MAIN("file_exporter", requests_are_lines_of_otlp_json,
            profiles_stand_beside_the_lines_by_default, as_lines_profiles_are_otlp_json_at_the_path,
            a_disk_that_fails_is_tried_again_and_named, a_line_that_finds_no_room_leaves_no_half,
            a_fifo_without_a_reader_or_a_folder_is_an_error_at_start_and_in_validate,
+           an_unfinished_last_line_does_not_swallow_the_next,
            a_fifo_is_written_while_somebody_reads_it, a_line_that_fits_in_part_is_taken_back,
            a_file_that_is_moved_or_removed_is_made_again,
            a_path_that_cannot_be_is_an_error_at_start)
