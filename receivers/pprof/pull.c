@@ -22,15 +22,25 @@ static bool stopping(struct scraper *scraper)
 
 /* ---- logging ---- */
 
-/* Logs the first failure: of the target if it does not answer, otherwise of the profile. */
-static void note_failure(struct scraper *scraper, struct job *job, bool answered, const char *text)
+/* Whether a failure is logged: the first of the profile, and of a target without answer only one.
+ * Under the lock. */
+static bool is_news(struct job *job, bool answered)
 {
     struct target *target = job->target;
+    bool news = answered ? !job->fault_logged || job->silent_logged
+                         : !job->silent_logged && !target->silent;
+    if (answered)
+        job->fault_logged = true;
+    job->silent_logged = !answered && (news || job->silent_logged);
+    target->silent = !answered;
+    return news;
+}
+
+static void note_failure(struct scraper *scraper, struct job *job, bool answered, const char *text)
+{
     pthread_mutex_lock(&scraper->lock);
-    bool *logged = answered ? &job->fault_logged : &target->silent;
-    if (!*logged && !scraper->stopping)
+    if (is_news(job, answered) && !scraper->stopping)
         env_warn(scraper->env, "%s: %s", job->shown, text);
-    *logged = true;
     snprintf(job->fault, sizeof job->fault, "%s", text);
     job->failed++;
     pthread_mutex_unlock(&scraper->lock);
@@ -39,10 +49,10 @@ static void note_failure(struct scraper *scraper, struct job *job, bool answered
 static void note_success(struct scraper *scraper, struct job *job)
 {
     pthread_mutex_lock(&scraper->lock);
-    if (job->fault_logged || job->target->silent)
+    if (job->fault_logged || job->silent_logged)
         env_info(scraper->env, "%s works again", job->shown);
     job->fault[0] = '\0';
-    job->fault_logged = job->target->silent = false;
+    job->fault_logged = job->silent_logged = job->target->silent = false;
     job->pulled++;
     pthread_mutex_unlock(&scraper->lock);
 }

@@ -22,10 +22,11 @@ struct job {
     struct http_client *client; /* borrowed */
     uint64_t interval;
 
-    uint64_t due;      /* mono; from here to fault, under the scraper's lock */
-    bool queued;       /* or running */
-    bool waits;        /* for a worker */
-    bool fault_logged; /* its fault was logged */
+    uint64_t due;       /* mono; from here to fault, under the scraper's lock */
+    bool queued;        /* or running */
+    bool waits;         /* for a worker */
+    bool fault_logged;  /* its fault was logged */
+    bool silent_logged; /* that it has no answer was logged */
     struct job *next;
     uint64_t pulled, failed;
     char fault[200]; /* of the last pull; "": none */
@@ -40,7 +41,7 @@ struct target {
     char *place;        /* its identity in the source: "host:port", or its text in the file */
     bool seen;          /* in the last lookup or poll */
     bool gone;          /* removed; freed once none of its jobs is queued */
-    bool silent;        /* does not answer, and this was logged */
+    bool silent;        /* its last pull had no answer */
     size_t job_count;
     struct job *jobs;
 };

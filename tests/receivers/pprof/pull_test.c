@@ -1,8 +1,10 @@
 /* Pulls profiles from a scripted server. */
 #include "receivers/pprof/pprof.h"
 
+#include "lib/net/endpoint.h"
 #include "lib/wire/pprof/pprof.h"
 #include "tests/support/backend.h"
+#include "tests/support/captured.h"
 #include "tests/support/forever.h"
 #include "tests/support/keeper.h"
 #include "tests/support/pprof_build.h"
@@ -12,6 +14,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 extern const struct component receiver_pprof;
@@ -311,6 +314,52 @@ START_TEST(other_redirects_are_not_followed)
 }
 END_TEST
 
+/* Answers requests for "/good" and hangs up on all others, until its listener is shut down. */
+static _Atomic unsigned hung_up;
+
+static void *hang_up_on_bad(void *listener)
+{
+    static const char head[] = "HTTP/1.0 200 OK\r\n\r\n";
+    const struct view profile = mutex_profile(3);
+    int fd;
+    while (script_server_wait(*(int *)listener) &&
+           (fd = accept(*(int *)listener, NULL, NULL)) >= 0) {
+        char request[2048] = "";
+        (void)!recv(fd, request, sizeof request - 1, 0);
+        if (strncmp(request, "GET /good", 9) != 0)
+            hung_up++;
+        else if (send(fd, head, sizeof head - 1, MSG_NOSIGNAL | MSG_MORE) > 0)
+            send(fd, profile.data, profile.size, MSG_NOSIGNAL);
+        close(fd);
+    }
+    return NULL;
+}
+
+START_TEST(a_profile_without_answer_is_logged_once_beside_one_that_answers)
+{
+    const struct endpoint at = {.host = "127.0.0.1", .service = "0"};
+    char error[256];
+    pthread_t thread;
+    int listener = endpoint_listen(&at, backend.bound, sizeof backend.bound, error, sizeof error);
+    ck_assert_msg(listener >= 0, "%s", error);
+    pthread_create(&thread, NULL, hang_up_on_bad, &listener);
+    captured_begin();
+    begin("interval: 50ms, targets: [{endpoint: '%s', service_name: shop}],"
+          " profiles: {" OFF(process_cpu) ", " OFF(memory) ", " OFF(goroutine) ", " OFF(
+              block) ", " OFF(mutex) ", custom: [{name: good, path: /good}, {name: bad, path: "
+                                     "/bad}]}");
+    while (hung_up < 4 || keeper_count() < 4)
+        sched_yield();
+    ck_assert_uint_eq(given_stop(&given), 0);
+    shutdown(listener, SHUT_RDWR);
+    pthread_join(thread, NULL);
+    close(listener);
+    ck_assert_uint_eq(captured_with("/bad: "), 1);
+    ck_assert_uint_eq(captured_with("/good: "), 0);
+    ck_assert_uint_eq(captured_with("works again"), 0);
+}
+END_TEST
+
 START_TEST(pulls_go_through_a_proxy)
 {
     backend_start(&backend);
@@ -446,5 +495,6 @@ SUITE_MAIN("receivers/pprof/pull", a_profile_of_a_target_has_its_labels,
            a_profile_that_finds_no_room_is_offered_again, targets_come_from_a_name,
            a_remote_is_pulled_as_its_url_says, parameters_are_sent_with_every_pull,
            redirects_to_the_same_host_are_followed, other_redirects_are_not_followed,
+           a_profile_without_answer_is_logged_once_beside_one_that_answers,
            pulls_go_through_a_proxy, targets_come_from_files_and_follow_them,
            a_target_that_goes_during_its_pull_goes_behind_it, a_stop_ends_a_pull_under_way)
