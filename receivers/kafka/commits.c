@@ -172,7 +172,8 @@ void group_ask_ends(struct kafka_group *group)
         group_ask_brokers(group);
     if (!answered && list->cnt)
         group_log_silence(group);
-    bool waits = !answered && group_silence(group) < OUTAGE_OTHERS_NS;
+    uint64_t silence = group_silence(group), refusing = group_refuses_for(group);
+    bool waits = !answered && (silence > refusing ? silence : refusing) < OUTAGE_OTHERS_NS;
     for (int i = 0; i < list->cnt && !waits; i++)
         if (!list->elems[i].err && list->elems[i].offset >= 0)
             set_end(group, &list->elems[i], asked);

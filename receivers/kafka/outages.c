@@ -27,6 +27,11 @@ uint64_t group_silence(const struct kafka_group *group)
     return clock_mono(&clock_system) - atomic_load(&group->answered);
 }
 
+uint64_t group_refuses_for(const struct kafka_group *group)
+{
+    return group->refusing ? clock_mono(&clock_system) - group->refusing : 0;
+}
+
 void group_note_running(struct kafka_group *group, unsigned most_ms)
 {
     uint64_t now = clock_mono(&clock_system), gap = now - group->ran_at;
@@ -76,8 +81,9 @@ void group_ask_brokers(struct kafka_group *group)
     group_note_heard(group, heard);
     if (!heard)
         return;
-    /* nothing else is asked */
-    if (!group->reader_count && (group->phase == GROUP_DISAGREES || group->refused)) {
+    /* nothing else is asked, or a partition that lacks replicas has a leader without its end */
+    bool nothing = !group->reader_count && (group->phase == GROUP_DISAGREES || group->refused);
+    if (nothing || group->refusing) {
         atomic_store(&group->answered, clock_mono(&clock_system));
         group->answered_wall = clock_wall(group->self->env->clock);
     }

@@ -24,6 +24,9 @@ void group_put_trouble(struct kafka_group *group, struct bytes *out);
 /* Returns how long ago the brokers last answered, ns. Any thread. */
 uint64_t group_silence(const struct kafka_group *group);
 
+/* Returns for how long brokers have refused records, ns; 0: they do not. */
+uint64_t group_refuses_for(const struct kafka_group *group);
+
 /* Logs a longer silence, once. */
 void group_log_silence(struct kafka_group *group);
 

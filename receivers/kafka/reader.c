@@ -275,7 +275,7 @@ static struct feed_head feed_look(struct feed *feed)
         rd_kafka_message_t *message = feed->heads[feed->head];
         if (!message->err) {
             feed_set_clock(feed);
-            return (struct feed_head){true, feed->dated};
+            return (struct feed_head){true, feed->next};
         }
         feed_event(feed, message);
         rdkafka.message_destroy(message);

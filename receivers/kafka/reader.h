@@ -34,11 +34,13 @@ struct feed {
     rd_kafka_queue_t *queue;
     rd_kafka_message_t *heads[FEED_HEADS]; /* popped; `head` is the next one */
     uint64_t times[FEED_HEADS];            /* their times, unix ns */
+    uint64_t least[FEED_HEADS]; /* profiles: the lowest of these and of those popped behind it */
     size_t head, head_count;
     struct in_flight *waiting; /* the head, as a batch that was answered RETRY; NULL: none */
     struct record_parts parts; /* of records that came in parts */
     _Atomic uint64_t reached;  /* unix ns up to which the partition was read */
-    uint64_t dated;       /* time of the head for the lane; outside outages the same as reached */
+    uint64_t dated;       /* time of the head for the lane; never before what the lane has passed */
+    uint64_t next;        /* time by which the head is chosen: that of the earliest one behind it */
     int64_t popped;       /* offset after the last record that was popped */
     int64_t behind;       /* offset after the last record that was read */
     int64_t deliver_from; /* records before it were delivered, so they are read only for span ids */

@@ -22,9 +22,10 @@ void feed_read_timestamps(struct feed *feed)
     for (size_t i = 0; i < feed->head_count; i++) {
         int64_t ms = feed->heads[i]->err ? -1 : rdkafka.message_timestamp(feed->heads[i], &type);
         feed->times[i] = feed->heads[i]->err ? UINT64_MAX : ms > 0 ? (uint64_t)ms * NS_PER_MS : 0;
+        feed->least[i] = feed->times[i];
     }
     if (feed->signal == SIGNAL_PROFILES)
-        timestamps_lower(feed->times, feed->head_count);
+        timestamps_lower(feed->least, feed->head_count);
     if (type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME)
         warn_about_append_time(feed);
 }
@@ -38,15 +39,21 @@ static uint64_t feed_limit(const struct feed *feed, uint64_t now)
                        : UINT64_MAX;
 }
 
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 void feed_set_clock(struct feed *feed)
 {
     uint64_t now = clock_wall(feed->reader->self->env->clock), limit = feed_limit(feed, now);
-    uint64_t time = feed->times[feed->head], done = feed->reached;
-    time = time < now ? time : now;
-    done = done < limit ? done : limit;
-    feed->dated = time > done ? time : done;
-    if (time > feed->reached)
-        feed->reached = time;
+    uint64_t own = sooner(feed->times[feed->head], now);
+    uint64_t least = sooner(feed->least[feed->head], now);
+    uint64_t done = sooner(feed->reached, limit);
+    feed->dated = own > done ? own : done;
+    feed->next = least > done ? least : done;
+    if (least > feed->reached)
+        feed->reached = least;
     if (feed->joint)
         lane_reached(feed->reader->lane, feed->signal,
                      feed->reached < limit ? feed->reached : limit);

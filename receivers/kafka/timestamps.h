@@ -7,7 +7,7 @@
 
 /* Reads the timestamps of the records that were popped. Producers that send what they kept during
  * an outage may write profiles out of order, so the clock waits for the earliest profile among
- * them. */
+ * them. Each keeps its own time: those of one process must not change places. */
 void feed_read_timestamps(struct feed *feed);
 
 /* Sets `dated` from the next record's timestamp, and moves the lane's clock. The time is never
@@ -23,7 +23,7 @@ void feed_at_end(struct feed *feed);
 /* A joint feed's state when the next record is chosen. */
 struct feed_head {
     bool known;    /* it has a next record */
-    uint64_t time; /* of that record, or else the time that the feed has reached; unix ns */
+    uint64_t time; /* feed.next, or else the time that the feed has reached; unix ns */
 };
 
 /* Lowers each time to the earliest of those after it. */

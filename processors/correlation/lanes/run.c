@@ -209,7 +209,7 @@ enum verdict state_consume(struct lane_state *state, struct batch *batch, struct
 {
     uint64_t clock = lane_clock(state->lane), at = batch->recorded;
     state_run(state, at < clock ? at : clock);
-    if (at > clock || state->stalled || state->parked[batch->signal].first)
+    if (at > clock || state->stalled) /* else all that is parked is later */
         return park(state, batch, next);
     return consume_now(state, batch, next);
 }

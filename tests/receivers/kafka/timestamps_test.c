@@ -1,5 +1,6 @@
 #include "receivers/kafka/timestamps.h"
 
+#include "tests/support/fake_clock.h"
 #include "tests/support/suite.h"
 
 #define S NS_PER_S
@@ -57,6 +58,27 @@ START_TEST(a_record_counts_as_no_later_than_those_behind_it)
 }
 END_TEST
 
+/* Two profiles of one process and, behind them, an earlier one of another. */
+START_TEST(records_keep_their_own_times_though_the_clock_waits_for_those_behind_them)
+{
+    struct fake_clock clock;
+    struct env env = {.clock = &clock.clock};
+    struct kafka_receiver receiver = {.env = &env};
+    struct reader reader = {.self = &receiver};
+    struct feed feed = {
+        .reader = &reader, .times = {14 * S, 19 * S, 13 * S}, .least = {14 * S, 19 * S, 13 * S}};
+    fake_clock_init(&clock);
+    timestamps_lower(feed.least, 3);
+    for (feed.head = 0; feed.head < 3; feed.head++) {
+        feed_set_clock(&feed);
+        ck_assert_uint_eq(feed.dated, feed.times[feed.head]);
+        ck_assert_uint_eq(feed.next, 13 * S);
+        ck_assert_uint_eq(feed.reached, 13 * S);
+    }
+}
+END_TEST
+
 SUITE_MAIN("timestamps", the_earliest_record_comes_first,
            none_is_read_far_ahead_of_what_is_not_known, one_feed_waits_for_none,
-           a_record_counts_as_no_later_than_those_behind_it)
+           a_record_counts_as_no_later_than_those_behind_it,
+           records_keep_their_own_times_though_the_clock_waits_for_those_behind_them)

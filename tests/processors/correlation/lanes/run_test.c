@@ -76,6 +76,22 @@ START_TEST(a_signal_too_far_ahead_is_asked_to_wait_for_the_other)
 }
 END_TEST
 
+START_TEST(what_is_not_ahead_of_the_clock_never_waits_for_what_is)
+{
+    struct rig rig;
+    struct lane *lane = lane_made(0);
+    unsigned taken = 0;
+    rig_open(&rig, "{hold_max_mib: 1}");
+    lane_at(lane, 1 * S, 3 * S);
+    while (lane_roots(&rig, lane, 100 + 100 * taken, 100, (10 + taken) * S) == VERDICT_OK)
+        taken++;
+    ck_assert_uint_gt(taken, 2);
+    ck_assert_int_eq(lane_roots(&rig, lane, 1, 1, 2 * S), VERDICT_OK);
+    ck_assert(rig_waits(&rig, 1));
+    finish(&rig, lane);
+}
+END_TEST
+
 START_TEST(a_revoked_lane_drops_its_spans_unsent_and_says_so_to_their_receipts)
 {
     struct rig rig;
@@ -212,6 +228,7 @@ END_TEST
 
 SUITE_MAIN("lane events", spans_wait_for_the_log_and_not_for_the_clock_on_the_wall,
            a_signal_too_far_ahead_is_asked_to_wait_for_the_other,
+           what_is_not_ahead_of_the_clock_never_waits_for_what_is,
            a_revoked_lane_drops_its_spans_unsent_and_says_so_to_their_receipts,
            a_lane_stands_still_while_the_next_queue_is_full,
            profiles_for_their_ids_alone_are_not_handed_on,
