@@ -12,7 +12,9 @@ enum { MOST_BEHIND = 128 };
 struct keeping {
     uint32_t since;  /* entries seen before are dropped, ... */
     uint32_t second; /* ... and of those seen in this second ... */
-    uint32_t most;   /* ... at most so many are kept */
+    uint32_t drop;   /* ... so many ... */
+    uint32_t of;     /* ... of so many, spread over the shard */
+    uint64_t sum;
 };
 
 static size_t slot_size(const struct id_table *table)
@@ -126,11 +128,13 @@ static bool keeps(struct keeping *keeping, uint32_t seen)
 {
     if (seen < keeping->since)
         return false;
-    if (seen == keeping->second && keeping->most > 0) {
-        keeping->most--;
-        return false;
-    }
-    return true;
+    if (seen != keeping->second || keeping->drop == 0)
+        return true;
+    keeping->sum += keeping->drop;
+    if (keeping->sum < keeping->of)
+        return true;
+    keeping->sum -= keeping->of;
+    return false;
 }
 
 /* Moves the kept entries of a shard into another one, or to the front of its own runs, in order. */
@@ -163,16 +167,21 @@ static void drop_expired(const struct id_table *table, struct id_shard *shard, u
 
 static uint32_t count_seen_by(const struct id_shard *shard, uint32_t second)
 {
-    uint32_t count = 0;
-    for (uint32_t slot = 0; slot < slots(shard->capacity); slot++)
-        count += shard->entries[slot].hash && shard->entries[slot].seen <= second;
+    uint32_t count = 0, end = slots(shard->capacity);
+    for (uint32_t slot = 0; slot < end; slot++)
+        count += (shard->entries[slot].hash != 0) & (shard->entries[slot].seen <= second);
     return count;
 }
 
 /* Returns the earliest second by which at least count entries were last seen. */
 static uint32_t second_of_oldest(const struct id_shard *shard, uint32_t count)
 {
-    uint32_t low = 0, high = UINT32_MAX;
+    uint32_t low = UINT32_MAX, high = 0, end = slots(shard->capacity);
+    for (uint32_t slot = 0; slot < end; slot++) {
+        const struct id_entry *entry = &shard->entries[slot];
+        low = entry->hash && entry->seen < low ? entry->seen : low;
+        high = entry->hash && entry->seen > high ? entry->seen : high;
+    }
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (count_seen_by(shard, middle) >= count)
@@ -189,13 +198,18 @@ static void note_lost(struct id_shard *shard, uint32_t second)
         shard->lost = second + 1;
 }
 
-/* Many ids share a second: all older ones go first, then as many of that second as needed. */
+/* Many ids share a second: all older ones go first, then as many of that second as needed, from
+ * everywhere in the shard: room in one place would be of no use to hashes of another. */
 static void evict_oldest(struct id_table *table, struct id_shard *shard)
 {
     uint32_t count = shard->used / EVICT_SHARE + 1, used = shard->used;
     uint32_t second = second_of_oldest(shard, count);
     uint32_t older = second > 0 ? count_seen_by(shard, second - 1) : 0;
-    move(shard, shard, (struct keeping){second, second, count - older});
+    move(shard, shard,
+         (struct keeping){.since = second,
+                          .second = second,
+                          .drop = count - older,
+                          .of = count_seen_by(shard, second) - older});
     table->evicted += used - shard->used;
     note_lost(shard, second);
 }

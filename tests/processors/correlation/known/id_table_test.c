@@ -102,6 +102,24 @@ START_TEST(past_the_ceiling_the_oldest_last_seen_give_way)
 }
 END_TEST
 
+/* As after a restart, which finds more ids than there is room for. */
+START_TEST(of_ids_that_share_a_second_the_last_ones_stay)
+{
+    struct id_table table;
+    id_table_init(&table, MIB, true, 3600, 1, NULL);
+    enum { N = 400000, LAST = 5000 };
+    for (uint64_t i = 0; i < N; i++)
+        put(&table, id(i), i, 10);
+    size_t kept = 0;
+    for (uint64_t i = N - LAST; i < N; i++)
+        kept += id_table_find(&table, id(i), 10) != NULL;
+    ck_assert_uint_ge(kept, LAST * 8 / 10);
+    ck_assert_uint_ge(id_table_count(&table), 23000);
+    ck_assert_uint_eq(id_table_count(&table) + table.evicted, N);
+    id_table_release(&table);
+}
+END_TEST
+
 START_TEST(a_lower_limit_evicts_the_oldest_and_frees_their_memory)
 {
     struct budget budget;
@@ -236,6 +254,7 @@ END_TEST
 
 SUITE_MAIN("id_table", what_was_put_is_found_while_it_grows, ids_in_a_row_are_as_good_as_any,
            an_entry_expires_unless_it_is_put_again, past_the_ceiling_the_oldest_last_seen_give_way,
+           of_ids_that_share_a_second_the_last_ones_stay,
            a_lower_limit_evicts_the_oldest_and_frees_their_memory,
            expired_entries_give_way_without_being_counted,
            a_full_budget_stops_its_growth_and_not_its_work,
