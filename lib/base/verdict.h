@@ -36,11 +36,12 @@ enum cause {
 struct outcome {
     enum verdict verdict;
     enum cause cause;
-    uint64_t retry_after_ns; /* RETRY: the delay that the peer asked for; 0: none given */
-    unsigned max_tries;      /* RETRY: give up after this many tries in total; 0: by the settings */
-    uint32_t rejected;       /* OK: items that the peer rejected (partial success) */
-    uint64_t took_ns;        /* an attempt's, from its beginning; 0: not known */
-    char text[192];          /* human-readable; may be "" */
+    uint64_t retry_after_ns;  /* RETRY: the delay that the peer asked for; 0: none given */
+    uint64_t retry_within_ns; /* RETRY: the longest wait that makes sense; 0: by the settings */
+    unsigned max_tries; /* RETRY: give up after this many tries in total; 0: by the settings */
+    uint32_t rejected;  /* OK: items that the peer rejected (partial success) */
+    uint64_t took_ns;   /* an attempt's, from its beginning; 0: not known */
+    char text[192];     /* human-readable; may be "" */
 };
 
 #define OUTCOME_OK ((struct outcome){.verdict = VERDICT_OK})

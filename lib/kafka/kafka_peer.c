@@ -486,11 +486,21 @@ static enum cause cause_of(rd_kafka_resp_err_t code, enum verdict *verdict)
     }
 }
 
-struct outcome kafka_outcome(rd_kafka_resp_err_t code, const char *topic)
+/* Brokers that refuse a topic answer at once, and take its records as soon as somebody has acted: a
+ * long wait would only mix up what waits. */
+#define REFUSED_TOPIC_NS (2 * NS_PER_S)
+
+static bool is_refused_topic(rd_kafka_resp_err_t code)
+{
+    return code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+           code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION ||
+           code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+           code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+}
+
+static struct outcome why_of(rd_kafka_resp_err_t code, const char *topic)
 {
     enum verdict verdict;
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
-        return OUTCOME_OK;
     enum cause cause = cause_of(code, &verdict);
     const char *words = rdkafka.err2str(code);
     if (code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
@@ -509,4 +519,13 @@ struct outcome kafka_outcome(rd_kafka_resp_err_t code, const char *topic)
     if (!topic)
         return outcome_of(verdict, cause, "%s", words);
     return outcome_of(verdict, cause, "topic %s: %s", topic, words);
+}
+
+struct outcome kafka_outcome(rd_kafka_resp_err_t code, const char *topic)
+{
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+        return OUTCOME_OK;
+    struct outcome why = why_of(code, topic);
+    why.retry_within_ns = is_refused_topic(code) ? REFUSED_TOPIC_NS : 0;
+    return why;
 }

@@ -213,10 +213,13 @@ static bool waits_for_retry(struct dispatcher *dispatcher, struct queue_element 
                             const struct outcome *outcome, uint64_t *due)
 {
     const struct retry_settings *settings = &dispatcher->settings.retry;
+    struct retry_settings within = *settings;
     uint64_t now = clock_mono(dispatcher->clock);
     double random = draw(dispatcher);
-    uint64_t own = retry_wait(settings, element->attempt, random, 0);
-    uint64_t wait = retry_wait(settings, element->attempt, random, outcome->retry_after_ns);
+    if (outcome->retry_within_ns && outcome->retry_within_ns < within.max_interval)
+        within.max_interval = outcome->retry_within_ns;
+    uint64_t own = retry_wait(&within, element->attempt, random, 0);
+    uint64_t wait = retry_wait(&within, element->attempt, random, outcome->retry_after_ns);
     element->attempt++;
     bool stopping = dispatcher->stopping;
     if (is_exhausted(element, outcome) || dispatcher->aborted ||

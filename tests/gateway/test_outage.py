@@ -198,5 +198,6 @@ def test_links_are_exact_after_too_few_replicas_were_in_sync(three, backend, tmp
                              "decisions wait for records that producers keep meanwhile")) == 1
     assert len(gateway.lines(" info ", "enough replicas are in sync again, after",
                              "decisions wait")) == 1, gateway.tail()
-    assert not gateway.lines("no answer from the brokers"), gateway.tail()
-    assert not gateway.lines("the brokers have not answered"), gateway.tail()
+    silent = [float(line.split("no answer from the brokers for ")[1].split()[0])
+              for line in gateway.lines("no answer from the brokers for ")]
+    assert all(each < seconds for each in silent), gateway.tail()

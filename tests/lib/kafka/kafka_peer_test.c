@@ -180,6 +180,8 @@ START_TEST(only_what_can_never_pass_is_rejected)
         ck_assert_int_eq(kafka_outcome(never[i], "t").verdict, VERDICT_REJECT);
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
         ck_assert_int_eq(kafka_outcome(later[i], "t").verdict, VERDICT_RETRY);
+    ck_assert_uint_gt(kafka_outcome(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, "t").retry_within_ns, 0);
+    ck_assert_uint_eq(kafka_outcome(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, "t").retry_within_ns, 0);
     ck_assert_str_eq(kafka_outcome(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, "otlp_spans").text,
                      "topic otlp_spans: the topic does not exist, and the broker does not create "
                      "it");

@@ -162,6 +162,15 @@ START_TEST(the_servers_own_wait_is_kept)
 }
 END_TEST
 
+START_TEST(an_answer_may_shorten_the_waits)
+{
+    begin();
+    backend.always = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "not yet");
+    backend.always.retry_within_ns = NS_PER_S;
+    ck_assert_uint_gt(run(element_of(1)), 30);
+}
+END_TEST
+
 START_TEST(an_answer_may_limit_the_tries)
 {
     begin();
@@ -701,6 +710,7 @@ int main(void)
         a_backend_that_is_down_is_tried_again_after_growing_waits,
         retries_end_at_the_elapsed_time_and_the_loss_is_counted,
         the_servers_own_wait_is_kept,
+        an_answer_may_shorten_the_waits,
         an_answer_may_limit_the_tries,
         without_retry_one_failure_is_the_end,
         a_refusal_for_good_is_tried_once,
