@@ -3,6 +3,8 @@
 #include "exporters/kafka/producer.h"
 #include "exporters/kafka/topic_limits.h"
 
+#include <string.h>
+
 enum { ARENA_CAP = 256 << 20 };
 
 static bool is_finished(const struct progress_mark *mark, size_t i)
@@ -87,6 +89,33 @@ static void stop_dating(struct attempt *attempt, const struct record *record)
                  record->topic);
 }
 
+/* The topic came from data: it must not stop the data of others. */
+static bool is_redirected(const struct attempt *attempt, const struct record *record)
+{
+    const char *topic = kafka_topic(attempt->self, attempt->batch->signal);
+    return absent_is_why(record->result) && strcmp(record->topic, topic) != 0;
+}
+
+static void redirect(struct attempt *attempt, const struct record *record,
+                     const struct outcome *why)
+{
+    struct kafka_exporter *self = attempt->self;
+    bool say = absent_topics_note(self->absent, record->topic);
+    if (!absent_topics_has(self->absent, record->topic)) { /* no memory */
+        attempt->again = *why;
+        return;
+    }
+    attempt->remake = true;
+    if (!say)
+        return;
+    struct view service = service_of_otlp(record->batch, &attempt->arena);
+    env_warn(self->env,
+             "%s; the attribute %s of service %.*s names it: such data go to topic %s, and it is "
+             "tried again in a minute",
+             why->text, self->topic_from_attribute, (int)service.size, (const char *)service.data,
+             kafka_topic(self, attempt->batch->signal));
+}
+
 /* Whether smaller records can be made of it: a metric's points cannot be divided, for example. */
 static bool is_divisible(const struct attempt *attempt, const struct record *record)
 {
@@ -118,6 +147,10 @@ static void note_result(struct attempt *attempt, size_t i)
         stop_dating(attempt, record);
         return;
     }
+    if (is_redirected(attempt, record)) {
+        redirect(attempt, record, &outcome);
+        return;
+    }
     if (outcome.verdict == VERDICT_RETRY) {
         attempt->again = outcome;
         attempt->timed_out |= record->result == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT;
@@ -130,6 +163,7 @@ static void note_result(struct attempt *attempt, size_t i)
         atomic_fetch_add(&attempt->self->records, 1);
         atomic_fetch_add(&attempt->self->bytes, record->value.size);
         atomic_fetch_add(&attempt->self->record_parts, *record->part != '\0');
+        atomic_fetch_add(&attempt->self->records_redirected, record->redirected);
     }
     finish(attempt->progress, i);
 }
@@ -202,7 +236,11 @@ static struct outcome explained(const struct attempt *attempt, struct outcome ou
         return outcome;
     if (!attempt->timed_out || !producer_lacks_replicas(self->producer, trouble, sizeof trouble))
         cause = kafka_peer_trouble(&self->peer, trouble, sizeof trouble);
-    return *trouble ? outcome_of(VERDICT_RETRY, cause, "%s", trouble) : outcome;
+    if (!*trouble)
+        return outcome;
+    struct outcome why = outcome_of(VERDICT_RETRY, cause, "%s", trouble);
+    why.retry_within_ns = outcome.retry_within_ns;
+    return why;
 }
 
 struct outcome attempt_outcome(const struct attempt *attempt)

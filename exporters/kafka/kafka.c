@@ -239,6 +239,12 @@ static bool kafka_open(void *instance, const struct env *env, char *error, size_
     self->open = true;
     atomic_store(&self->batch_bytes, (size_t)self->produce.max_message_bytes);
     find_source(self);
+    self->absent = calloc(1, sizeof *self->absent);
+    if (!self->absent) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
+    absent_topics_init(self->absent);
     self->producer = producer_new(self, error, error_size);
     return self->producer != NULL;
 }
@@ -258,6 +264,10 @@ static void kafka_close(void *instance)
     if (self->open)
         kafka_peer_release(&self->peer);
     topic_limits_release(self);
+    if (self->absent)
+        absent_topics_release(self->absent);
+    free(self->absent);
+    self->absent = NULL;
     self->open = false;
 }
 
@@ -346,11 +356,12 @@ static void kafka_explain(void *instance, struct bytes *out)
     struct kafka_exporter *self = instance;
     bytes_printf(out,
                  "%s: records %" PRIu64 " (%" PRIu64 " bytes), parts of larger values %" PRIu64
-                 ", refused for good %" PRIu64 ", under way %" PRIu64 "; %" PRIu64
-                 " errors of brokers\n",
+                 ", refused for good %" PRIu64 ", redirected %" PRIu64 ", under way %" PRIu64
+                 "; %" PRIu64 " errors of brokers\n",
                  self->env->id, atomic_load(&self->records), atomic_load(&self->bytes),
                  atomic_load(&self->record_parts), atomic_load(&self->records_refused),
-                 atomic_load(&self->under_way), atomic_load(&self->peer.errors));
+                 atomic_load(&self->records_redirected), atomic_load(&self->under_way),
+                 atomic_load(&self->peer.errors));
 }
 
 static const struct metric metrics[] = {
@@ -361,6 +372,9 @@ static const struct metric metrics[] = {
     METRIC_FIELD(struct kafka_exporter, records_refused, "spanlink_kafka_refused_records",
                  METRIC_COUNTER, METRIC_BASIC, "{records}",
                  "Records that a broker refused for good; dropped."),
+    METRIC_FIELD(struct kafka_exporter, records_redirected, "spanlink_kafka_redirected_records",
+                 METRIC_COUNTER, METRIC_BASIC, "{records}",
+                 "Records for a topic that does not exist, written to the configured one."),
     METRIC_FIELD(struct kafka_exporter, under_way, "spanlink_kafka_records_under_way", METRIC_GAUGE,
                  METRIC_BASIC, "{records}", "Records that wait for a broker's acknowledgement."),
     METRIC_FIELD(struct kafka_exporter, peer.errors, "spanlink_kafka_broker_errors", METRIC_COUNTER,

@@ -2,6 +2,7 @@
 #ifndef EXPORTERS_KAFKA_H
 #define EXPORTERS_KAFKA_H
 
+#include "exporters/kafka/absent_topics.h"
 #include "lib/base/arena.h"
 #include "lib/kafka/kafka_settings.h"
 #include "lib/kafka/kafka_topic.h"
@@ -61,8 +62,9 @@ struct kafka_exporter {
     _Atomic bool undated; /* a broker refuses records with the time at which they were accepted */
     struct producer *producer;
     struct kafka_topic_match match; /* of probes */
+    struct absent_topics *absent;
 
-    _Atomic uint64_t records, bytes, record_parts, records_refused;
+    _Atomic uint64_t records, bytes, record_parts, records_refused, records_redirected;
     _Atomic uint64_t acknowledged; /* when a broker last acknowledged a record, mono */
     _Atomic uint64_t under_way;    /* records that sends wait for */
 };
@@ -82,6 +84,7 @@ struct share {
     const char *topic;
     struct view key;     /* data NULL: none */
     struct batch *batch; /* one reference; receipts, metadata and encoding are the whole batch's */
+    bool redirected;     /* the topic that it names is absent */
 };
 
 struct shares {
@@ -94,6 +97,9 @@ struct shares {
 bool shares_of(const struct kafka_exporter *self, struct batch *batch, struct shares *shares,
                struct arena *arena);
 void shares_release(struct shares *shares);
+
+/* The service of the first resource of an OTLP batch; empty: unknown. */
+struct view service_of_otlp(const struct batch *batch, struct arena *arena);
 
 /* The service of profiles that are not OTLP, as correlation names it; empty: unknown. The result is
  * in the batch or the arena. */
@@ -114,6 +120,7 @@ struct record {
     uint32_t items; /* that are lost with it */
     char part[48];  /* header spanlink.part; "": none */
     bool native;
+    bool redirected;            /* as its share */
     bool dated;                 /* sent with the time at which it was accepted */
     bool divisible;             /* smaller records can be made of it */
     struct flight *flight;      /* the send that waits for it */

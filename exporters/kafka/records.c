@@ -34,6 +34,7 @@ static struct record *records_add(struct making *making, struct batch *batch)
     struct record *record = &records->all[records->count++];
     *record = (struct record){.topic = making->share->topic,
                               .key = making->share->key,
+                              .redirected = making->share->redirected,
                               .batch = batch_ref(batch),
                               .items = batch->items};
     return record;

@@ -65,6 +65,24 @@ struct view service_of_profile(const struct batch *batch, struct arena *arena)
     return first_label(batch->series, batch->profile && batch->profile->by_ingest);
 }
 
+struct view service_of_otlp(const struct batch *batch, struct arena *arena)
+{
+    struct view request = buffer_view(batch->payload), key = VIEW("service.name");
+    struct otlp_dictionary dictionary;
+    struct otlp_walk walk;
+    const char *reason;
+    otlp_walk_begin(&walk, batch->signal, request);
+    for (enum otlp_step step; (step = otlp_walk_next(&walk)) != OTLP_END;) {
+        if (step != OTLP_RESOURCE)
+            continue;
+        if (batch->signal != SIGNAL_PROFILES)
+            return otlp_resource_attribute(walk.resource_entry.bytes, key);
+        if (otlp_dictionary_open(&dictionary, request, arena, &reason))
+            return otlp_profiles_resource_attribute(&dictionary, walk.resource_entry.bytes, key);
+    }
+    return (struct view){0};
+}
+
 struct view process_key(const struct kafka_exporter *self, struct view service, struct arena *arena)
 {
     size_t source = strlen(self->own_source);
@@ -240,7 +258,7 @@ static bool add_share(const struct division *division, const struct piece *piece
             batch = pruned;
         }
     }
-    shares->all[shares->count] = (struct share){pieces->topic, pieces->key, batch};
+    shares->all[shares->count] = (struct share){pieces->topic, pieces->key, batch, false};
     shares->count += batch != NULL;
     return batch != NULL;
 }
@@ -281,7 +299,7 @@ static bool whole_share(struct shares *shares, const char *topic, struct view ke
     shares->all = calloc(1, sizeof *shares->all);
     if (!shares->all)
         return false;
-    shares->all[0] = (struct share){topic, key, batch_ref(batch)};
+    shares->all[0] = (struct share){topic, key, batch_ref(batch), false};
     shares->count = 1;
     return true;
 }
@@ -338,6 +356,18 @@ static bool hex_key(struct share *share, struct arena *arena)
     return text != NULL;
 }
 
+/* After the division, which must not depend on what is absent: attempts mark shares as done. */
+static void redirect(const struct division *division, struct share *share)
+{
+    const struct kafka_exporter *self = division->self;
+    const char *topic = kafka_topic(self, division->batch->signal);
+    if (!self->absent || strcmp(share->topic, topic) == 0 ||
+        !absent_topics_has(self->absent, share->topic))
+        return;
+    share->topic = topic;
+    share->redirected = true;
+}
+
 static bool divide(struct division *division)
 {
     size_t count;
@@ -355,6 +385,8 @@ static bool divide(struct division *division)
             pieces->key, division->batch);
     else if (good)
         good = write_shares(division, pieces, count);
+    for (size_t i = 0; good && i < shares->count; i++)
+        redirect(division, &shares->all[i]);
     for (size_t i = 0; good && division->by == KAFKA_KEY_TRACE && i < shares->count; i++)
         good = hex_key(&shares->all[i], division->arena);
     return good;

@@ -248,6 +248,23 @@ def test_topics_come_from_an_attribute(kafka, tmp_path):
     assert sidecar.stop() == 0
 
 
+def test_a_topic_from_an_attribute_that_does_not_exist_does_not_stop_the_others(kafka, tmp_path):
+    kafka.topic("known", 1)
+    sidecar = sides.Sidecar(tmp_path, {"brokers": kafka.addresses, "traces": {"topic": "known"},
+                                       "topic_from_attribute": "team"})
+    for number in (1, 11):
+        request = spans("shop", number, 2)
+        wrong = spans("typo", number + 2, 2)
+        wrong.resource_spans[0].resource.attributes.append(uploads.text_attribute("team", "knwon"))
+        request.MergeFrom(wrong)
+        assert sidecar.post("traces", request.SerializeToString()) == 200
+    wanted = [1, 2, 3, 4, 11, 12, 13, 14]
+    assert sorted(gateways.read_spans(kafka.records("known", 4))) == wanted, sidecar.tail()
+    assert sidecar.stop() == 0
+    assert len(sidecar.lines(" warn ", "topic knwon: the topic does not exist", "of service typo",
+                             "such data go to topic known")) == 1, sidecar.tail()
+
+
 def test_a_trace_is_a_record_with_its_id_as_key(kafka, tmp_path):
     kafka.topic("by_id", 6)
     sidecar = sides.Sidecar(tmp_path, {"brokers": kafka.addresses, "traces": {"topic": "by_id"},

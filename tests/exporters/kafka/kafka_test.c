@@ -104,23 +104,20 @@ START_TEST(a_record_that_a_broker_never_takes_is_counted)
 }
 END_TEST
 
-/* A request whose resource names the topic "closed". */
-static struct batch *span_for_closed(void)
+static struct batch *a_log_record(void)
 {
-    struct view attribute = PB_MESSAGE(1, PB_TEXT(1, "topic"), PB_MESSAGE(2, PB_TEXT(1, "closed")));
-    return otlp_batch_of(
-        SIGNAL_TRACES,
-        PB_MESSAGE(1, PB_MESSAGE(1, attribute), PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "work")))), 1);
+    struct view record = PB_MESSAGE(2, PB_MESSAGE(5, PB_TEXT(1, "work")));
+    return otlp_batch_of(SIGNAL_LOGS, PB_MESSAGE(1, PB_MESSAGE(2, record)), 1);
 }
 
 START_TEST(batches_sent_together_have_their_own_outcomes)
 {
-    begin(", topic_from_attribute: topic");
+    begin(", logs: {topic: closed}");
     rd_kafka_resp_err_t refused = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
     MOCK(topic_set_error)(cluster, "closed", refused);
     struct progress progress[3] = {0};
     struct joint_send sends[] = {{.batch = spans(), .progress = &progress[0]},
-                                 {.batch = span_for_closed(), .progress = &progress[1]},
+                                 {.batch = a_log_record(), .progress = &progress[1]},
                                  {.batch = spans(), .progress = &progress[2]}};
     struct kafka_exporter *self = exporter.instance->self;
     exporter.instance->component->send_together(self, sends, 3);
@@ -132,6 +129,33 @@ START_TEST(batches_sent_together_have_their_own_outcomes)
     ck_assert_ptr_nonnull(strstr(sends[1].outcome.text, "topic closed: "));
     ck_assert_uint_eq(atomic_load(&self->records), 2);
     ck_assert_uint_eq(atomic_load(&self->under_way), 0);
+    end();
+}
+END_TEST
+
+/* A resource that names the topic "closed", with one span. */
+static struct view for_closed(void)
+{
+    struct view attribute = PB_MESSAGE(1, PB_TEXT(1, "topic"), PB_MESSAGE(2, PB_TEXT(1, "closed")));
+    return PB_MESSAGE(1, PB_MESSAGE(1, attribute), PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "work"))));
+}
+
+START_TEST(a_topic_from_data_that_cannot_be_written_is_replaced_by_the_configured_one)
+{
+    begin(", topic_from_attribute: topic");
+    MOCK(topic_set_error)(cluster, "closed", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+    struct kafka_exporter *self = exporter.instance->self;
+    for (unsigned sent = 1; sent <= 2; sent++) {
+        struct progress progress = {0};
+        struct view other = PB_MESSAGE(1, PB_MESSAGE(2, PB_SPAN(PB_TEXT(5, "work"))));
+        struct batch *batch = otlp_batch_of(SIGNAL_TRACES, PB_JOIN(other, for_closed()), 2);
+        struct outcome outcome = exporter.instance->component->send_on(self, batch, &progress);
+        ck_assert_int_eq(outcome.verdict, VERDICT_OK);
+        ck_assert_uint_eq(outcome.rejected, 0);
+        ck_assert_uint_eq(atomic_load(&self->records), 2 * sent); /* none of them twice */
+        ck_assert_uint_eq(atomic_load(&self->records_redirected), sent);
+        batch_unref(batch);
+    }
     end();
 }
 END_TEST
@@ -248,6 +272,8 @@ END_TEST
 SUITE_MAIN("kafka", a_send_returns_when_the_broker_has_the_record,
            answers_that_may_change_are_retried, what_the_client_repeats_itself_is_no_outcome,
            a_record_that_a_broker_never_takes_is_counted,
-           batches_sent_together_have_their_own_outcomes, without_a_broker_a_send_ends_in_time,
-           an_abort_ends_sends, faults_of_the_configuration_are_sentences,
+           batches_sent_together_have_their_own_outcomes,
+           a_topic_from_data_that_cannot_be_written_is_replaced_by_the_configured_one,
+           without_a_broker_a_send_ends_in_time, an_abort_ends_sends,
+           faults_of_the_configuration_are_sentences,
            keys_of_the_collector_are_answered_with_spanlinks)
