@@ -141,17 +141,37 @@ static int stop(struct runtime *runtime)
     return lost ? EXIT_LOST : EXIT_OK;
 }
 
+/* Signals are blocked, and wait. */
+static int pending_stop(void)
+{
+    sigset_t pending;
+    sigemptyset(&pending);
+    sigpending(&pending);
+    return sigismember(&pending, SIGTERM) == 1  ? SIGTERM
+           : sigismember(&pending, SIGINT) == 1 ? SIGINT
+                                                : 0;
+}
+
+static bool stop_is_asked(void)
+{
+    return pending_stop() != 0;
+}
+
 static int serve(struct plan *plan, const struct flags *flags, const sigset_t *signals)
 {
     struct runtime *runtime = plan->runtime;
     struct problems problems = {0};
     struct watch watch;
     watch_take(&watch, &plan->files);
-    bool started = runtime_start(runtime, &problems);
+    runtime_interrupt(runtime, stop_is_asked);
+    bool started = runtime_start(runtime, &problems), faulty = problems.count > 0;
     plan_print_problems(&problems);
     problems_release(&problems);
+    if (!started && !faulty)
+        log_info("%s: stopped before it was ready",
+                 pending_stop() == SIGINT ? "SIGINT" : "SIGTERM");
     if (!started)
-        return EXIT_CONFIG;
+        return faulty ? EXIT_CONFIG : EXIT_OK;
     log_info("spanlink " SPANLINK_VERSION " is ready");
     service_manager_ready();
     int number = wait_for_end(signals, plan, flags, &watch);

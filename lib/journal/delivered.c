@@ -199,11 +199,11 @@ static size_t stored_count(const struct journal *journal)
     return journal->stored.size / sizeof(struct journal_stored);
 }
 
-static void collect(void *ctx, struct view content)
+static bool collect(void *ctx, struct view content)
 {
     struct journal *journal = ctx;
     if (content.size < KEY)
-        return;
+        return true;
     struct journal_stored stored = {.key = get(content.data, KEY)};
     for (size_t at = KEY; at + RUN <= content.size; at += RUN) {
         uint64_t n = get(content.data + at + 8, 4);
@@ -212,6 +212,7 @@ static void collect(void *ctx, struct view content)
         if (n > 0 && stored.to >= journal->found_from && stored.from <= journal->found_to)
             bytes_append(&journal->stored, &stored, sizeof stored);
     }
+    return true;
 }
 
 static int by_key(const void *a, const void *b)

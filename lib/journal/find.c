@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NOTE_HEAD = 9 };
-
 /* Counts and logs the damage even if it cannot be copied. */
 static void report_damage(struct journal *journal, const struct journal_segment *segment,
                           uint64_t at, uint64_t size, const char *copy)
@@ -148,7 +146,10 @@ static bool take_file(struct journal *journal, struct journal_row *row, const ch
     journal->figures.bytes += file.size;
     count_number(journal, file.number);
     journal_row_add(row, segment);
-    return find_walk(journal, segment, row == &journal->notes);
+    bool walked = find_walk(journal, segment, row != &journal->entries);
+    if (row->closes)
+        segment_close(&segment->file);
+    return walked;
 }
 
 static uint64_t size_of_damaged(int dir)
@@ -195,6 +196,14 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* Goes on writing a row's last file. */
+static void find_reopen(struct journal_row *row)
+{
+    struct journal_segment *last = row->last;
+    row->open = last && !last->unreadable && !last->file.read_only &&
+                segment_open_again(&last->file, &last->file);
+}
+
 bool journal_find(struct journal *journal, const char **error)
 {
     struct dirent **names;
@@ -203,7 +212,8 @@ bool journal_find(struct journal *journal, const char **error)
     *error = good ? "out of memory" : strerror(errno);
     for (int i = 0; i < count; i++) {
         good = good && take_file(journal, &journal->entries, names[i]->d_name) &&
-               take_file(journal, &journal->notes, names[i]->d_name);
+               take_file(journal, &journal->notes, names[i]->d_name) &&
+               take_file(journal, &journal->states, names[i]->d_name);
         free(names[i]);
     }
     if (count >= 0)
@@ -212,8 +222,8 @@ bool journal_find(struct journal *journal, const char **error)
         return false;
     journal->figures.bytes += size_of_damaged(journal->dir);
     journal_retire_dead(journal);
-    struct journal_segment *last = journal->notes.last;
-    journal->notes.open = last && !last->unreadable && !last->file.read_only;
+    find_reopen(&journal->notes);
+    find_reopen(&journal->states);
     return true;
 }
 
@@ -271,20 +281,24 @@ bool journal_next(struct journal *journal, struct bytes *body, struct journal_en
     return false;
 }
 
-static void recall_in(struct journal *journal, struct journal_segment *segment, struct view owner,
-                      journal_recall_fn *recall, void *ctx)
+/* False: recall wants no more. */
+static bool recall_in(const struct journal *journal, const struct journal_segment *segment,
+                      struct view owner, journal_recall_fn *recall, void *ctx)
 {
+    struct segment_file file;
     struct segment_entry found;
     struct bytes body;
-    bool no_room;
+    bool no_room, more = true;
     uint64_t now = clock_wall(journal->settings.clock);
+    if (segment->found_end == 0 || !segment_open_again(&segment->file, &file))
+        return true;
     bytes_init(&body, UINT32_MAX, NULL);
-    for (uint64_t at = 0; at < segment->found_end; at += found.extent) {
-        enum segment_found what = segment_find(&segment->file, at, &found);
+    for (uint64_t at = 0; more && at < segment->found_end; at += found.extent) {
+        enum segment_found what = segment_find(&file, at, &found);
         if (what != SEGMENT_ENTRY && what != SEGMENT_DAMAGED)
             break;
         bytes_clear(&body);
-        if (what == SEGMENT_DAMAGED || !segment_read(&segment->file, &found, &body, &no_room))
+        if (what == SEGMENT_DAMAGED || !segment_read(&file, &found, &body, &no_room))
             continue;
         struct view note = bytes_view(&body);
         if (note.size < NOTE_HEAD || note.size < NOTE_HEAD + (size_t)note.data[8] ||
@@ -292,16 +306,21 @@ static void recall_in(struct journal *journal, struct journal_segment *segment, 
             continue;
         struct view name = {note.data + NOTE_HEAD, note.data[8]};
         if (view_eq(name, owner))
-            recall(ctx, view_between(name.data + name.size, note.data + note.size));
+            more = recall(ctx, view_between(name.data + name.size, note.data + note.size));
     }
     bytes_release(&body);
+    segment_close(&file);
+    return more;
 }
 
 void journal_recall_locked(struct journal *journal, struct view owner, journal_recall_fn *recall,
                            void *ctx)
 {
-    for (struct journal_segment *at = journal->notes.first; at; at = at->next)
-        recall_in(journal, at, owner, recall, ctx);
+    const struct journal_row *const rows[] = {&journal->notes, &journal->states};
+    bool more = true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (const struct journal_segment *at = rows[i]->first; more && at; at = at->next)
+            more = recall_in(journal, at, owner, recall, ctx);
 }
 
 void journal_recall(struct journal *journal, struct view owner, journal_recall_fn *recall,

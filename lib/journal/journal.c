@@ -15,9 +15,9 @@
 
 enum {
     LEAST_SEGMENT = 128 << 10,
-    NOTE_SEGMENT = 128 << 10,
     LARGEST_SEGMENT = 16 << 20,
-    SEGMENTS_AT_MOST = 16
+    SEGMENTS_AT_MOST = 16,
+    STATES_AT_MOST = 256 << 20
 };
 
 static void list_add(struct journal_list *list, struct journal_write *write)
@@ -126,7 +126,8 @@ void journal_note(struct journal *journal, struct view owner, struct view conten
     if (owner.size > UINT8_MAX || bytes_append(&note->body, head, sizeof head) != BYTES_OK ||
         bytes_append_view(&note->body, owner) != BYTES_OK ||
         bytes_append_view(&note->body, content) != BYTES_OK) {
-        log_warn("journal: no memory to save a processor's state; a crash would lose it");
+        if (journal_tells_unsaved(journal))
+            log_warn("journal: no memory to save a processor's state; a crash would lose it");
         bytes_release(&note->body);
         free(note);
         return;
@@ -385,6 +386,26 @@ static bool open_directory(struct journal *journal, const char **error)
     return journal->dir >= 0;
 }
 
+static uint64_t within(uint64_t bytes, uint64_t least, uint64_t most)
+{
+    return bytes < least ? least : bytes > most ? most : bytes;
+}
+
+static void init_rows(struct journal *journal)
+{
+    uint64_t share = journal->settings.max_bytes / SEGMENTS_AT_MOST;
+    uint64_t states = share < STATES_AT_MOST ? share : STATES_AT_MOST;
+    uint64_t note = within(states / SEGMENTS_AT_MOST, LEAST_SEGMENT, LARGEST_SEGMENT);
+    journal->entries = (struct journal_row){
+        .prefix = ENTRY_PREFIX, .segment_bytes = within(share, LEAST_SEGMENT, LARGEST_SEGMENT)};
+    journal->notes =
+        (struct journal_row){.prefix = NOTE_PREFIX, .segment_bytes = note, .closes = true};
+    journal->states = (struct journal_row){.prefix = STATE_PREFIX,
+                                           .segment_bytes = note,
+                                           .most = states > 2 * note ? states : 2 * note,
+                                           .closes = true};
+}
+
 static struct journal *journal_new(const struct journal_settings *settings)
 {
     struct journal *journal = calloc(1, sizeof *journal);
@@ -392,11 +413,7 @@ static struct journal *journal_new(const struct journal_settings *settings)
         return NULL;
     journal->settings = *settings;
     journal->dir = journal->old_dir = -1;
-    uint64_t share = settings->max_bytes / SEGMENTS_AT_MOST;
-    share = share < LEAST_SEGMENT ? LEAST_SEGMENT : share;
-    share = share > LARGEST_SEGMENT ? LARGEST_SEGMENT : share;
-    journal->entries = (struct journal_row){.prefix = ENTRY_PREFIX, .segment_bytes = share};
-    journal->notes = (struct journal_row){.prefix = NOTE_PREFIX, .segment_bytes = NOTE_SEGMENT};
+    init_rows(journal);
     journal->notes_end = &journal->new_notes;
     pthread_mutex_init(&journal->lock, NULL);
     thread_cond_init(&journal->to_write);
@@ -474,6 +491,7 @@ void journal_close(struct journal *journal)
     }
     free_row(journal, &journal->entries);
     free_row(journal, &journal->notes);
+    free_row(journal, &journal->states);
     if (journal->dir >= 0)
         close(journal->dir);
     if (journal->old_dir >= 0)

@@ -96,13 +96,15 @@ bool journal_next(struct journal *journal, struct bytes *body, struct journal_en
                   bool *no_room);
 
 /* Keeps content as a note under an owner's name for keep_ns from now. It is written with the next
- * group; if there is no room it is dropped and that is logged. Any thread. */
+ * group; if there is no room it is dropped and that is logged, once a minute. Notes take at most a
+ * sixteenth of max_bytes (256 MiB, and not less than two files): for more, the oldest are dropped.
+ * Any thread. */
 void journal_note(struct journal *journal, struct view owner, struct view content,
                   uint64_t keep_ns);
 
-/* Calls recall for each unexpired note of an owner from earlier processes, oldest first; recall
- * must not call the journal. */
-typedef void journal_recall_fn(void *ctx, struct view content);
+/* Calls recall for each unexpired note of an owner from earlier processes, oldest first, until it
+ * returns false; recall must not call the journal. */
+typedef bool journal_recall_fn(void *ctx, struct view content);
 void journal_recall(struct journal *journal, struct view owner, journal_recall_fn *recall,
                     void *ctx);
 

@@ -42,17 +42,17 @@ void journal_progress_keep(struct journal *journal, const struct journal_entry *
     pthread_mutex_unlock(&journal->lock);
 }
 
-static void collect(void *ctx, struct view content)
+static bool collect(void *ctx, struct view content)
 {
     struct journal *journal = ctx;
     if (content.size < HEAD || content.size > HEAD + JOURNAL_PROGRESS_MAX)
-        return;
+        return true;
     size_t count = journal->progress_count;
     if ((count & (count - 1)) == 0) { /* capacity doubles at each power of two */
         size_t room = count ? 2 * count : 1;
         struct journal_progress *more = realloc(journal->progress, room * sizeof *more);
         if (!more)
-            return;
+            return false;
         journal->progress = more;
     }
     struct journal_progress *kept = &journal->progress[journal->progress_count++];
@@ -60,6 +60,7 @@ static void collect(void *ctx, struct view content)
     kept->key = get_number(content.data + 8);
     kept->size = content.size - HEAD;
     memcpy(kept->content, content.data + HEAD, kept->size);
+    return true;
 }
 
 /* Lock held. The last match wins. */

@@ -60,6 +60,7 @@ static void go_over(struct journal *journal, int dir, bool again)
     pthread_mutex_lock(&journal->lock);
     rescue_leave(journal, &journal->entries, again ? dir : -1);
     rescue_leave(journal, &journal->notes, again ? dir : -1);
+    rescue_leave(journal, &journal->states, again ? dir : -1);
     int before = journal->old_dir;
     journal->old_dir = journal->dir;
     journal->dir = dir;
@@ -134,7 +135,8 @@ static struct journal_segment *first_lost(struct journal_row *row, uint64_t now)
     return NULL;
 }
 
-static bool copy_notes(struct journal *journal, struct journal_segment *from)
+static bool copy_notes_of(struct journal *journal, const struct journal_segment *from,
+                          const struct segment_file *file)
 {
     struct segment_entry found;
     struct bytes body;
@@ -143,16 +145,30 @@ static bool copy_notes(struct journal *journal, struct journal_segment *from)
     enum segment_found what = SEGMENT_ENTRY;
     bytes_init(&body, UINT32_MAX, NULL);
     for (uint64_t at = 0; good && at < from->end; at += found.extent) {
-        what = segment_find(&from->file, at, &found);
+        what = segment_find(file, at, &found);
         if (what != SEGMENT_ENTRY && what != SEGMENT_DAMAGED)
             break;
         bytes_clear(&body);
-        if (what == SEGMENT_DAMAGED || !segment_read(&from->file, &found, &body, &no_room))
+        if (what == SEGMENT_DAMAGED || !segment_read(file, &found, &body, &no_room))
             continue;
         uint64_t expires = journal_note_expiry(bytes_view(&body));
         good = expires <= now || journal_copy_note(journal, bytes_view(&body), expires);
     }
     bytes_release(&body);
+    return good;
+}
+
+/* Those in a file that was closed, as all but the last ones are, went with it. */
+static bool copy_notes(struct journal *journal, struct journal_segment *from)
+{
+    struct segment_file file;
+    bool good = true;
+    if (segment_open_again(&from->file, &file)) {
+        good = copy_notes_of(journal, from, &file);
+        segment_close(&file);
+    } else {
+        log_warn("journal: %s was removed: the notes in it are lost", from->file.name);
+    }
     pthread_mutex_lock(&journal->lock);
     from->expires = good ? 0 : from->expires;
     pthread_mutex_unlock(&journal->lock);
@@ -166,6 +182,7 @@ static bool rescue_one(struct journal *journal, bool *more)
     pthread_mutex_lock(&journal->lock);
     struct journal_segment *entries = first_lost(&journal->entries, UINT64_MAX);
     struct journal_segment *notes = first_lost(&journal->notes, now);
+    notes = notes ? notes : first_lost(&journal->states, now);
     pthread_mutex_unlock(&journal->lock);
     *more = entries || notes;
     if (notes && !copy_notes(journal, notes))
@@ -190,6 +207,7 @@ static void find_lost(struct journal *journal)
     pthread_mutex_lock(&journal->lock);
     lose_nameless(journal, &journal->entries);
     lose_nameless(journal, &journal->notes);
+    lose_nameless(journal, &journal->states);
     pthread_mutex_unlock(&journal->lock);
 }
 

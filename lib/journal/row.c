@@ -56,7 +56,8 @@ void journal_entry_unlink(struct journal_entry *entry)
 /* Keeps a segment's file for reuse, or removes it. The segment is no longer in a row. Lock held. */
 static void journal_segment_retire(struct journal *journal, struct journal_segment *segment)
 {
-    if (!segment->file.read_only && !segment->lost && journal->spare_count < SPARE_SEGMENTS &&
+    if (!segment->file.read_only && !segment->lost && segment->file.fd >= 0 &&
+        journal->spare_count < SPARE_SEGMENTS &&
         segment->file.size == journal->entries.segment_bytes) {
         segment->next = journal->spares;
         journal->spares = segment;
@@ -83,8 +84,25 @@ static void retire_dead_in(struct journal *journal, struct journal_row *row, uin
     }
 }
 
+void journal_row_trim(struct journal *journal, struct journal_row *row, uint64_t more)
+{
+    uint64_t bytes = more;
+    struct journal_segment *next;
+    for (const struct journal_segment *at = row->first; at; at = at->next)
+        bytes += at->lost ? 0 : at->file.size;
+    for (struct journal_segment *at = row->first; at && bytes > row->most; at = next) {
+        next = at->next;
+        if (at->lost) /* it is being rewritten */
+            continue;
+        bytes -= at->file.size;
+        journal_row_drop(row, at);
+        journal_segment_retire(journal, at);
+    }
+}
+
 void journal_retire_dead(struct journal *journal)
 {
     retire_dead_in(journal, &journal->entries, UINT64_MAX);
     retire_dead_in(journal, &journal->notes, clock_wall(journal->settings.clock));
+    retire_dead_in(journal, &journal->states, clock_wall(journal->settings.clock));
 }

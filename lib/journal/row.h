@@ -35,12 +35,19 @@ struct journal_segment {
 struct journal_row {
     const char *prefix;
     uint64_t segment_bytes;
+    uint64_t most; /* bytes; for more, the oldest segments are dropped. 0: as many as there are */
+    bool closes;   /* of its files, only the last one keeps a descriptor, while it is written */
     struct journal_segment *first, *last;
     bool open;
 };
 
 /* Appends a segment to a row. */
 void journal_row_add(struct journal_row *row, struct journal_segment *segment);
+
+struct journal;
+
+/* Drops the oldest segments of a row until one of so many bytes may be added. Lock held. */
+void journal_row_trim(struct journal *journal, struct journal_row *row, uint64_t more);
 
 /* Adds an entry to its segment's list; removes it. */
 void journal_entry_link(struct journal_entry *entry, struct journal_segment *segment);

@@ -392,6 +392,15 @@ bool segment_copy(const struct segment_file *file, uint64_t at, uint64_t size, i
     return good;
 }
 
+bool segment_open_again(const struct segment_file *file, struct segment_file *again)
+{
+    int flags = (file->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW;
+    *again = *file;
+    again->fd =
+        file->fd >= 0 ? fcntl(file->fd, F_DUPFD_CLOEXEC, 0) : openat(file->dir, file->name, flags);
+    return again->fd >= 0;
+}
+
 void segment_close(struct segment_file *file)
 {
     if (file->fd >= 0)

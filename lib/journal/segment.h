@@ -91,6 +91,9 @@ bool segment_read(const struct segment_file *file, const struct segment_entry *e
 /* Copies a range to the end of another open file. False: errno. */
 bool segment_copy(const struct segment_file *file, uint64_t at, uint64_t size, int to);
 
+/* Gives *again a descriptor of its own for the same file, even if it was closed. False: errno. */
+bool segment_open_again(const struct segment_file *file, struct segment_file *again);
+
 void segment_close(struct segment_file *file);
 /* Closes and removes the file. */
 void segment_remove(struct segment_file *file);

@@ -13,8 +13,10 @@
 
 #define ENTRY_PREFIX "entries"
 #define NOTE_PREFIX  "notes"
+#define STATE_PREFIX "states"
 
-enum { SPARE_SEGMENTS = 2 };
+/* NOTE_HEAD: before a note's owner, when it expires and the size of the owner's name. */
+enum { SPARE_SEGMENTS = 2, NOTE_HEAD = 9 };
 
 struct journal_list {
     struct journal_write *first, *last;
@@ -42,14 +44,15 @@ struct journal {
 
     pthread_mutex_t lock;
     pthread_cond_t to_write, to_answer, answered;
-    struct journal_row entries, notes;
+    struct journal_row entries, notes, states; /* states: the notes of processors */
     struct journal_segment *spares;
     size_t spare_count;
     struct journal_list waiting, written;
     struct journal_pending_note *new_notes, **notes_end;
     size_t notes_unwritten;
     uint64_t notes_given, notes_done; /* since opening: accepted, written */
-    struct journal_entry *to_settle;  /* entries to settle once the pending notes are written */
+    uint64_t unsaved_told; /* mono: when it was logged last that one could not be; 0: never */
+    struct journal_entry *to_settle; /* entries to settle once the pending notes are written */
     struct {
         _Atomic uint64_t live, bytes, appended, syncs, damaged, refused;
         _Atomic uint64_t damaged_requests; /* at least; of entries' segments */
@@ -77,11 +80,10 @@ struct journal {
         int error;      /* errno of the last attempt */
     } pause;
     uint64_t probe_wait;
-    const char *astray; /* why there is no usable directory at the path; NULL: there is one, which
-                           is in use. Static text; the writer's, like the next */
-    bool left_behind;   /* entries remain in deleted files */
-    char trouble[256];  /* what prevents writing; "": nothing. Under lock */
-    uint64_t trouble_since;       /* wall; under lock */
+    const char *astray;     /* why the path has no usable directory, static; the writer's, like: */
+    bool left_behind;       /* entries remain in deleted files */
+    char trouble[256];      /* what prevents writing; "": nothing. Under lock */
+    uint64_t trouble_since; /* wall; under lock */
     uint64_t trouble_refused;     /* requests since then; under lock */
     uint64_t probe_at;            /* mono: when to check trouble again; under lock */
     struct journal_entry **found; /* left by an earlier process, by sequence */
@@ -129,6 +131,9 @@ bool journal_vacate(struct journal *journal, struct journal_segment *from);
 
 /* Writes a copy of a note. The writer's thread. */
 bool journal_copy_note(struct journal *journal, struct view body, uint64_t expires);
+
+/* Whether to log that a note could not be saved: once a minute. Without the lock. */
+bool journal_tells_unsaved(struct journal *journal);
 
 /* When a note expires, wall time; 0: body is not a note. */
 uint64_t journal_note_expiry(struct view body);

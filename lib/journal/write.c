@@ -14,6 +14,8 @@
 #define PAUSE (100 * NS_PER_MS)
 /* Without a refusal, until the log says that requests are accepted again. */
 #define CALM (5 * NS_PER_S)
+/* Between lines about notes that could not be saved. */
+#define UNSAVED (60 * NS_PER_S)
 
 static void sync_segment(struct journal *journal, struct journal_segment *segment)
 {
@@ -29,10 +31,10 @@ static void sync_segment(struct journal *journal, struct journal_segment *segmen
 
 bool journal_sync(struct journal *journal)
 {
-    if (journal->notes.open)
-        sync_segment(journal, journal->notes.last);
-    if (journal->entries.open)
-        sync_segment(journal, journal->entries.last);
+    const struct journal_row *const rows[] = {&journal->notes, &journal->states, &journal->entries};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i]->open)
+            sync_segment(journal, rows[i]->last);
     bool good = !journal->sync_failed;
     journal->sync_failed = false;
     journal->unsynced_since = 0;
@@ -45,12 +47,15 @@ void journal_sync_late(struct journal *journal)
         log_error("journal: the sync failed: the data written last may be lost");
 }
 
-/* Closes a row's last segment for writing. */
+/* Closes a row's last segment for writing. One that was removed is not `open` any more: its content
+ * is there only as long as its descriptor is. */
 static void seal(struct journal *journal, struct journal_row *row)
 {
     if (row->open)
         sync_segment(journal, row->last);
     pthread_mutex_lock(&journal->lock);
+    if (row->open && row->closes)
+        segment_close(&row->last->file);
     row->open = false;
     journal_retire_dead(journal);
     pthread_mutex_unlock(&journal->lock);
@@ -154,6 +159,11 @@ static enum journal_fault open_segment(struct journal *journal, struct journal_r
 {
     uint64_t least = need.extent + segment_tail(need.entries);
     uint64_t size = least > row->segment_bytes ? least : row->segment_bytes;
+    if (row->most) {
+        pthread_mutex_lock(&journal->lock);
+        journal_row_trim(journal, row, size);
+        pthread_mutex_unlock(&journal->lock);
+    }
     if (!may_open(journal, size, compacting))
         return JOURNAL_FULL;
     if (!compacting && pauses(journal))
@@ -269,25 +279,55 @@ static void write_entry(struct journal *journal, struct journal_write *write)
     pthread_mutex_unlock(&journal->lock);
 }
 
+/* The journal's own owners begin with "*". */
+static bool is_own(struct view note)
+{
+    return note.size > NOTE_HEAD && note.data[NOTE_HEAD] == '*';
+}
+
 /* A note has the next entry's number: no later process gives a number of which a note may tell. */
 bool journal_copy_note(struct journal *journal, struct view body, uint64_t expires)
 {
-    if (write_put(journal, &journal->notes, journal->next_sequence, &body, 1) != JOURNAL_OK)
+    struct journal_row *row = is_own(body) ? &journal->notes : &journal->states;
+    if (write_put(journal, row, journal->next_sequence, &body, 1) != JOURNAL_OK)
         return false;
-    struct journal_segment *segment = journal->notes.last;
+    struct journal_segment *segment = row->last;
     if (expires > segment->expires)
         segment->expires = expires;
     return true;
+}
+
+bool journal_tells_unsaved(struct journal *journal)
+{
+    uint64_t now = clock_mono(journal->settings.clock);
+    pthread_mutex_lock(&journal->lock);
+    bool tells = !journal->unsaved_told || now - journal->unsaved_told >= UNSAVED;
+    if (tells)
+        journal->unsaved_told = now;
+    pthread_mutex_unlock(&journal->lock);
+    return tells;
+}
+
+static void tell_unsaved(struct journal *journal, struct view note, int error)
+{
+    const char *why = error ? strerrordesc_np(error) : "there is no room";
+    if (!journal_tells_unsaved(journal))
+        return;
+    if (is_own(note))
+        log_warn("journal: what exporters have had could not be noted in \"%s\": %s; after a crash "
+                 "they would get it again",
+                 journal->settings.directory, why);
+    else
+        log_warn("journal: a processor's state could not be saved in \"%s\": %s; a crash would "
+                 "lose it",
+                 journal->settings.directory, why);
 }
 
 static void write_note(struct journal *journal, struct journal_pending_note *note)
 {
     errno = 0;
     if (!journal_copy_note(journal, bytes_view(&note->body), note->expires))
-        log_warn(
-            "journal: a processor's state could not be saved in \"%s\": %s; a crash would lose "
-            "it",
-            journal->settings.directory, errno ? strerrordesc_np(errno) : "there is no room");
+        tell_unsaved(journal, bytes_view(&note->body), errno);
     bytes_release(&note->body);
     free(note);
 }

@@ -16,6 +16,9 @@
  * LEAST_ROOM: bytes that new data must have for the smallest requests, with their connections. */
 enum { RESERVE_SHARE = 16, LEAST_ROOM = 256 << 10 };
 
+/* Until the log says that notes are still being read. */
+#define RECALL_LONG (3 * NS_PER_S)
+
 /* Returns the smallest limit that the instances in use ask for, else the default. */
 static size_t budget_limit(const struct graph *graph)
 {
@@ -179,16 +182,38 @@ static void find_journal(struct runtime *runtime, struct instance *extension)
         runtime->journal = extension->component->journal(extension->self);
 }
 
-static void recall(void *ctx, struct view note)
+/* Notes that an instance gets back. */
+struct recalling {
+    struct runtime *runtime;
+    const struct instance *instance;
+    uint64_t tell_at; /* mono: when to log that it takes long */
+};
+
+static bool recall(void *ctx, struct view note)
 {
-    const struct instance *instance = ctx;
+    struct recalling *recalling = ctx;
+    struct runtime *runtime = recalling->runtime;
+    const struct instance *instance = recalling->instance;
     instance->component->recall(instance->self, note);
+    if (clock_mono(&clock_system) >= recalling->tell_at) {
+        env_info(&instance->env, "still reading what it noted before the restart, from the "
+                                 "journal; receivers open once that is done");
+        recalling->tell_at = TIME_NEVER;
+    }
+    runtime->interrupted = runtime->interrupts && runtime->interrupts();
+    return !runtime->interrupted;
 }
 
 static void recall_notes(struct runtime *runtime, struct instance *processor)
 {
-    if (runtime->journal && processor->component->recall)
-        journal_recall(runtime->journal, view_of(processor->id), recall, processor);
+    struct recalling recalling = {runtime, processor, clock_mono(&clock_system) + RECALL_LONG};
+    if (runtime->journal && processor->component->recall && !runtime->interrupted)
+        journal_recall(runtime->journal, view_of(processor->id), recall, &recalling);
+}
+
+void runtime_interrupt(struct runtime *runtime, bool (*interrupts)(void))
+{
+    runtime->interrupts = interrupts;
 }
 
 /* What follows at a start when all components of a kind are open. */
@@ -208,7 +233,7 @@ bool runtime_open(struct runtime *runtime, const struct graph *graph, struct pro
     static const enum component_kind order[] = {COMPONENT_EXTENSION, COMPONENT_EXPORTER,
                                                 COMPONENT_PROCESSOR, COMPONENT_RECEIVER};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-        if (!open_kind(graph, order[i], problems))
+        if (runtime->interrupted || !open_kind(graph, order[i], problems))
             return false;
         else if (runtime->phase == RUNTIME_PLANNED)
             opened_kind(runtime, order[i]);
@@ -288,7 +313,8 @@ bool runtime_start(struct runtime *runtime, struct problems *problems)
     bool telling = prepared && open_telemetry(runtime, problems);
     if (!prepared || !open_all(runtime, problems) || !telling) {
         runtime_close_all(runtime, 0);
-        plan_places_taken(&runtime->graph, problems);
+        if (!runtime->interrupted)
+            plan_places_taken(&runtime->graph, problems);
         return false;
     }
     log_debug("memory budget: %zu MiB", runtime->budget.limit >> 20);

@@ -27,8 +27,9 @@ bool runtime_rehearse(struct runtime *runtime, struct problems *problems);
  * up to the timeout of each exporter, and some seconds more. */
 bool runtime_check(struct runtime *runtime, struct problems *problems, FILE *out);
 
-/* Opens everything. False: problems say why, and what was opened is closed again. */
+/* Opens everything. False: problems say why (none: it was interrupted), and all is closed again. */
 bool runtime_start(struct runtime *runtime, struct problems *problems);
+void runtime_interrupt(struct runtime *runtime, bool (*interrupts)(void)); /* true: it ends */
 
 /* Logged with what changed. */
 enum reload_result {

@@ -34,6 +34,8 @@ struct runtime {
     _Atomic int phase;
     _Atomic bool leaving; /* no longer ready, though running */
     _Atomic bool hurried;
+    bool (*interrupts)(void); /* NULL: nothing ends a start early */
+    bool interrupted;
     bool abandoned; /* a thread of ours still uses it: never freed */
 };
 

@@ -45,12 +45,12 @@ struct correlation {
     bool open;
     struct evidence_rules rules;
     struct edit_policy policy;
-    struct remap remap;
-    struct remap profile_remap;     /* without what a server derives itself from OTLP profiles */
-    uint64_t started, started_mono; /* wall, mono */
+    struct remap remap, profile_remap; /* the latter without what a server derives itself */
+    uint64_t started, started_mono;    /* wall, mono */
     uint64_t since; /* wall; no profile was missed since the start of this or a recalled process */
     bool reloaded;  /* of the instance: a reload opened it; ... */
     uint64_t *first_since;  /* ... since of the first, lowered by recalled notes; NULL: not known */
+    uint64_t oldest_note;   /* of those recalled, when it was written; wall, 0: none */
     uint64_t recalled_from; /* local time; notes are known from here on; UINT64_MAX: none */
     struct interner interner;
     struct correlation_published published;

@@ -272,11 +272,16 @@ void profiles_note_start(struct correlation *self)
     write_note(self, NULL);
 }
 
-/* Since then the previous process had missed no profile. */
-static void recall_since(struct correlation *self, uint64_t since, struct judge_now now)
+/* Since then the previous process had missed no profile. Notes from before the oldest may have been
+ * dropped for want of room. */
+static void recall_since(struct correlation *self, const struct notes *notes, struct judge_now now)
 {
-    uint64_t kept = notes_kept(self);
+    uint64_t kept = notes_kept(self), since = notes->since;
     uint64_t from = now.wall > kept ? now.wall - kept : 0;
+    if (!self->oldest_note)
+        self->oldest_note = notes->arrived;
+    if (from < self->oldest_note)
+        from = self->oldest_note;
     if (since < from)
         since = from;
     if (since < self->since) {
@@ -296,7 +301,7 @@ void profiles_recall(void *instance, struct view content)
     if (notes_read(content, &arena, &notes)) {
         pthread_mutex_lock(&self->lock);
         struct judge_now now = correlation_now(self);
-        recall_since(self, notes.since, now);
+        recall_since(self, &notes, now);
         now.mono = judge_local(now, notes.arrived);
         now.wall = notes.arrived < now.wall ? notes.arrived : now.wall;
         for (struct upload *upload = notes.uploads; upload; upload = upload->next) {

@@ -843,11 +843,12 @@ static void move_its_files(void)
 
 static char recalled[256];
 
-static void recall(void *ctx, struct view content)
+static bool recall(void *ctx, struct view content)
 {
     (void)ctx;
     strncat(recalled, (const char *)content.data, content.size);
     strcat(recalled, ";");
+    return true;
 }
 
 START_TEST(what_was_in_files_that_are_removed_is_written_anew)
@@ -1100,6 +1101,145 @@ static uint64_t keys_of_next(struct journal *journal, const char *text)
     return keys[0] + keys[1];
 }
 
+static size_t count_files(const char *folder, const char *prefix)
+{
+    DIR *list = opendir(folder);
+    size_t count = 0;
+    for (struct dirent *file; list && (file = readdir(list));)
+        count += file->d_name[0] != '.' && strncmp(file->d_name, prefix, strlen(prefix)) == 0;
+    if (list)
+        closedir(list);
+    return count;
+}
+
+/* Notes of 20 kB that begin with a number, then waits until they are written. */
+static void note_many(struct journal *journal, struct journal_entry *entry, int from, int to)
+{
+    static char text[20000];
+    for (int i = from; i < to; i++) {
+        memset(text, '.', sizeof text);
+        text[snprintf(text, 8, "%d", i)] = ' ';
+        journal_note(journal, VIEW("a"), (struct view){(const uint8_t *)text, sizeof text},
+                     3600 * NS_PER_S);
+    }
+    journal_progress_keep(journal, entry, 1, VIEW("any"));
+}
+
+struct numbers {
+    int first, last;
+    size_t count, most;
+};
+
+static bool take_number(void *ctx, struct view content)
+{
+    struct numbers *numbers = ctx;
+    int n = atoi((const char *)content.data);
+    ck_assert(numbers->count == 0 || n == numbers->last + 1);
+    numbers->first = numbers->count == 0 ? n : numbers->first;
+    numbers->last = n;
+    return ++numbers->count < numbers->most;
+}
+
+static struct numbers recall_numbers(struct journal *journal, size_t most)
+{
+    struct numbers numbers = {.most = most};
+    journal_recall(journal, VIEW("a"), take_number, &numbers);
+    return numbers;
+}
+
+/* Those of the journal itself stay, since nothing that was delivered may come again. */
+START_TEST(many_notes_take_few_files_and_descriptors_and_the_oldest_give_way)
+{
+    struct journal *journal = open_journal();
+    struct journal_entry *entry = append_text(journal, "one");
+    journal_delivered(journal, entry, 7);
+    note_many(journal, entry, 0, 1);
+    size_t descriptors = count_files("/proc/self/fd", "");
+    note_many(journal, entry, 1, 200);
+    ck_assert_uint_eq(count_files("/proc/self/fd", ""), descriptors);
+    ck_assert_uint_le(count_files(directory, "states-"), 4);
+    journal_keep(journal, entry);
+    journal_close(journal);
+    journal = open_journal();
+    ck_assert_uint_le(count_files("/proc/self/fd", ""), descriptors);
+    struct numbers numbers = recall_numbers(journal, SIZE_MAX);
+    ck_assert_int_eq(numbers.last, 199);
+    ck_assert_uint_ge(numbers.count, 18);
+    ck_assert_uint_eq(recall_numbers(journal, 2).count, 2);
+    ck_assert_uint_le(count_files("/proc/self/fd", ""), descriptors);
+    ck_assert_uint_eq(keys_of_next(journal, "one"), 7);
+    journal_close(journal);
+}
+END_TEST
+
+static void move_with_many_notes(void)
+{
+    struct journal *journal = open_journal();
+    struct journal_entry *entry = append_text(journal, "one");
+    note_many(journal, entry, 0, 18);
+    move_directory();
+    append_text(journal, "two");
+    note_many(journal, entry, 18, 19);
+}
+
+/* They are read once more for that. */
+START_TEST(notes_in_files_that_are_closed_move_along_with_their_directory)
+{
+    char away[96];
+    in_a_process_that_is_killed(move_with_many_notes);
+    struct journal *journal = open_journal();
+    ck_assert_uint_eq(recall_numbers(journal, SIZE_MAX).count, 19);
+    ck_assert_str_eq(settle_next(journal), "one");
+    ck_assert_str_eq(settle_next(journal), "two");
+    journal_close(journal);
+    snprintf(away, sizeof away, "%s.away", directory);
+    remove_all(away);
+}
+END_TEST
+
+static void remove_with_many_notes(void)
+{
+    struct journal *journal = open_journal();
+    struct journal_entry *entry = append_text(journal, "one");
+    note_many(journal, entry, 0, 8);
+    remove_directory();
+    append_text(journal, "two");
+    note_many(journal, entry, 8, 9);
+}
+
+START_TEST(notes_in_files_that_are_closed_go_with_them)
+{
+    in_a_process_that_is_killed(remove_with_many_notes);
+    struct journal *journal = open_journal();
+    struct numbers numbers = recall_numbers(journal, SIZE_MAX);
+    ck_assert_int_eq(numbers.last, 8);
+    ck_assert_int_eq(numbers.first, 6); /* six fit into a file */
+    ck_assert_str_eq(settle_next(journal), "one");
+    ck_assert_str_eq(settle_next(journal), "two");
+    journal_close(journal);
+}
+END_TEST
+
+START_TEST(notes_that_cannot_be_saved_are_told_once_a_minute)
+{
+    FILE *log = tmpfile();
+    ck_assert_int_ge(dup2(fileno(log), STDERR_FILENO), 0);
+    struct journal *journal = open_with_fake_clock();
+    struct journal_entry *entry = append_text(journal, "one");
+    set_room(false);
+    for (int i = 0; i < 10; i++)
+        note_many(journal, entry, i, i + 1);
+    ck_assert_uint_eq(count_lines(log, "state could not be saved"), 1);
+    fake_clock_advance(&fake, 60 * NS_PER_S);
+    note_many(journal, entry, 10, 11);
+    ck_assert_uint_eq(count_lines(log, "state could not be saved"), 2);
+    ck_assert_uint_eq(count_lines(log, "\n"), 2);
+    set_room(true);
+    journal_settle(journal, entry);
+    journal_close(journal);
+}
+END_TEST
+
 START_TEST(what_has_arrived_somewhere_is_written_at_the_close)
 {
     struct journal *journal = open_journal();
@@ -1262,6 +1402,10 @@ int main(void)
     tcase_add_test(tests, appends_that_come_together_share_a_sync);
     tcase_add_test(tests, an_interval_is_no_reason_to_forget);
     tcase_add_test(tests, notes_are_recalled_by_their_owner_until_they_expire);
+    tcase_add_test(tests, many_notes_take_few_files_and_descriptors_and_the_oldest_give_way);
+    tcase_add_test(tests, notes_in_files_that_are_closed_move_along_with_their_directory);
+    tcase_add_test(tests, notes_in_files_that_are_closed_go_with_them);
+    tcase_add_test(tests, notes_that_cannot_be_saved_are_told_once_a_minute);
     tcase_add_test(tests, an_entry_stays_until_the_notes_drawn_from_it_are_written);
     tcase_add_test(tests, what_has_arrived_somewhere_is_written_at_the_close);
     tcase_add_test(tests, what_has_arrived_somewhere_for_a_second_survives_a_kill);

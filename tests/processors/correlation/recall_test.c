@@ -118,6 +118,33 @@ START_TEST(what_began_before_the_process_that_was_killed_keeps_its_mark)
 }
 END_TEST
 
+static void forget_oldest(size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        bytes_release(&kept[i].content);
+    kept_count -= count;
+    memmove(kept, kept + count, kept_count * sizeof *kept);
+}
+
+/* The journal drops the oldest notes for want of room. */
+START_TEST(what_began_before_the_oldest_note_that_is_left_keeps_its_mark)
+{
+    struct rig rig;
+    start(&rig, "{}", 100 * S);
+    go_on(&rig, 150 * S);
+    kill_it(&rig);
+    forget_oldest(4); /* up to that of the window that ended at 130 s */
+    start(&rig, "{}", 152 * S);
+    span(&rig, 1, 105 * S, 141 * S);
+    span(&rig, 2, 141 * S, 149 * S);
+    go_on(&rig, 240 * S);
+    ck_assert_uint_eq(rig_left(&rig, 1)->attributes, 1);
+    ck_assert(rig_bare(&rig, 2));
+    rig_close(&rig);
+    forget_all();
+}
+END_TEST
+
 START_TEST(without_notes_what_began_before_the_start_keeps_its_mark)
 {
     struct rig rig;
@@ -263,6 +290,7 @@ END_TEST
 SUITE_MAIN("correlation recall",
            spans_of_a_process_killed_after_more_than_remember_are_judged_as_without_the_kill,
            what_began_before_the_process_that_was_killed_keeps_its_mark,
+           what_began_before_the_oldest_note_that_is_left_keeps_its_mark,
            without_notes_what_began_before_the_start_keeps_its_mark,
            with_a_short_memory_spans_that_had_waited_are_judged_too, a_second_kill_changes_nothing,
            an_upload_that_is_sent_again_after_the_kill_counts_once, what_tenants_sent_stays_theirs,
