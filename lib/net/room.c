@@ -1,8 +1,10 @@
 #include "lib/net/room.h"
 
+#include <errno.h>
+#include <string.h>
 #include <sys/resource.h>
 
-#include "lib/base/log.h"
+#include "lib/base/clock.h"
 
 /* Several listeners share the open files and the budget. SHARE: of the budget, what connections may
  * take; FAIR: of that, what a listener keeps whatever others have. */
@@ -36,6 +38,16 @@ unsigned room_for_connections(unsigned max, const struct budget *budget, size_t 
     if (room < most)
         log_warn("at most %u connections at once, because of the open file limit", room);
     return room;
+}
+
+void room_tell_lack(uint64_t *told_ns, const struct log_source *source, int code)
+{
+    uint64_t now = clock_mono(&clock_system);
+    bool lack = code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM;
+    if (!lack || now < *told_ns)
+        return;
+    *told_ns = now + 60 * NS_PER_S;
+    log_of(source, LOG_WARN, "connections cannot be accepted: %s", strerror(code));
 }
 
 bool room_charge(struct budget *budget, size_t cost)

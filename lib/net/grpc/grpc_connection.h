@@ -82,7 +82,8 @@ struct grpc_loop {
     uint64_t now;
     uint64_t next_check; /* no connection's deadline is earlier */
     bool draining;
-    bool accepting; /* the listener is in this loop's epoll set */
+    bool accepting;   /* the listener is in this loop's epoll set */
+    uint64_t lack_ns; /* see room_tell_lack */
     uint8_t *scratch;
 
     pthread_mutex_t mutex; /* guards the rest */

@@ -144,6 +144,7 @@ static void accept_some(struct grpc_loop *loop)
         } else if (errno != EINTR && errno != ECONNABORTED) {
             if (errno == EAGAIN)
                 return;
+            room_tell_lack(&loop->lack_ns, &loop->server->options.source, errno);
             pause_accepting(loop);
             grpc_loop_due(loop, loop->now + ACCEPT_PAUSE_NS);
             return;

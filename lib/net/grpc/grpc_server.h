@@ -7,6 +7,7 @@
 
 #include "lib/base/authenticator.h"
 #include "lib/base/bytes.h"
+#include "lib/base/log.h"
 #include "lib/net/endpoint.h"
 #include "lib/net/grpc/grpc_keepalive.h"
 #include "lib/net/refused.h"
@@ -51,6 +52,7 @@ struct grpc_server_options {
     refused_fn *refused;    /* called for what the server refuses itself; may be NULL */
     const char *http_is_at; /* advice for HTTP/1.1 clients; NULL: none */
     void *ctx;
+    struct log_source source; /* of lines about connections */
 };
 
 /* Listens and serves. NULL: error is a sentence. bound is set to the address with the actual

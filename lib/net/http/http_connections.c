@@ -60,7 +60,7 @@ struct http_connections {
     unsigned count, shut;
     unsigned coming;              /* accepted but not added yet */
     uint64_t full;                /* connections closed for room that no line has told yet; ... */
-    uint64_t tell_ns;             /* ... mono: no line about them before */
+    uint64_t tell_ns, lack_ns;    /* ... mono: no line about them before; see room_tell_lack */
     unsigned pauses;              /* in a row; looks for such connections count too */
     struct http_connection *gone; /* freed by the thread once no event can refer to them */
     bool refuse, closed, stop;
@@ -180,14 +180,13 @@ static void tell_full(struct http_connections *all)
 }
 
 /* Under the mutex. */
-static void http_connections_make_room(struct http_connections *all)
+static bool http_connections_make_room(struct http_connections *all)
 {
     uint64_t seen = 0;
     struct http_connection *victim;
     while ((victim = oldest(all, &seen)) && !shut_down(all, victim, seen, HTTP_SHUT_FOR_ROOM)) {
     }
-    if (victim)
-        tell_full(all);
+    return victim;
 }
 
 struct http_connection *http_connections_add(struct http_connections *all, int fd)
@@ -204,9 +203,10 @@ struct http_connection *http_connections_add(struct http_connections *all, int f
     connection->prev = all->open.prev;
     connection->prev->next = all->open.prev = connection;
     unsigned open = ++all->count - all->shut;
-    if (open > all->options.max ||
-        room_is_short(all->options.budget, all->options.cost, open, had_room))
-        http_connections_make_room(all);
+    bool full = open > all->options.max ||
+                room_is_short(all->options.budget, all->options.cost, open, had_room);
+    if (full && http_connections_make_room(all))
+        tell_full(all);
     pthread_mutex_unlock(&all->mutex);
     return connection;
 }
@@ -379,8 +379,9 @@ static void listen_for(struct http_connections *all, uint32_t events)
     epoll_ctl(all->epoll, EPOLL_CTL_MOD, all->listener, &event);
 }
 
-static void pause_accepting(struct http_connections *all)
+static void pause_accepting(struct http_connections *all, int why)
 {
+    room_tell_lack(&all->lack_ns, &all->options.source, why);
     pthread_mutex_lock(&all->mutex);
     http_connections_make_room(all);
     pthread_mutex_unlock(&all->mutex);
@@ -413,7 +414,7 @@ static bool accept_one(struct http_connections *all)
         return true;
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-        pause_accepting(all);
+        pause_accepting(all, errno);
     return errno == ECONNABORTED || errno == EINTR;
 }
 

@@ -4,6 +4,7 @@
 #include "lib/late/late.h"
 #include "lib/net/loopback.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -75,10 +76,12 @@ static long milliseconds(uint64_t ns)
 
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
 {
-    (void)ctx, (void)purpose;
+    (void)purpose;
     int fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
     if (fd >= 0)
         loopback_unpace(fd, &to->addr);
+    else
+        *(int *)ctx = errno;
     return fd;
 }
 
@@ -198,6 +201,7 @@ struct http_handle *http_handle_new(const struct http_client_options *options,
         return NULL;
     }
     set_limits(handle->easy, options);
+    curl_easy_setopt(handle->easy, CURLOPT_OPENSOCKETDATA, &handle->no_socket);
     set_tls(handle->easy, &options->tls);
     set_files(handle->easy, material);
     handle->mark = mark_of(&options->tls);
@@ -424,6 +428,7 @@ bool http_handle_call(struct http_handle *handle, const struct http_call *call,
     handle->reply = reply;
     handle->veto = call->veto;
     handle->problem[0] = handle->tls_problem[0] = '\0';
+    handle->no_socket = 0;
     handle->started = clock_mono(&clock_system);
     handle->deadline = timeout ? handle->started + timeout : TIME_NEVER;
     if (call->deadline)

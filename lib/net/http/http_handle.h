@@ -36,6 +36,7 @@ struct http_handle {
     uint64_t started; /* monotonic */
     uint64_t deadline;
     char problem[CURL_ERROR_SIZE];
+    int no_socket; /* errno of a socket that could not be made for the current call */
 
     bool own_h2;             /* this call uses h2_session instead of libcurl's HTTP */
     struct h2_session *h2;   /* while connected */

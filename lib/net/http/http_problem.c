@@ -68,6 +68,8 @@ static void explain_connect(const struct http_handle *handle, const char *peer)
     char reason[96];
     long number = 0;
     curl_easy_getinfo(handle->easy, CURLINFO_OS_ERRNO, &number);
+    if (number == 0)
+        number = handle->no_socket;
     lower_error(number, reason, sizeof reason);
     handle->reply->failure = HTTP_FAILURE_CONNECT;
     handle->reply->problem = (int)number;

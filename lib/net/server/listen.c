@@ -127,6 +127,7 @@ struct grpc_server *listen_grpc(const struct listen_on *on, struct grpc_server_o
 {
     char reason[REASON_SIZE], bound[ADDRESS_SIZE];
     options->yields = on->yields;
+    options->source = (struct log_source){.id = on->id, .kind = on->kind};
     if (!prepare(on, &options->endpoint, &options->tls, error, error_size))
         return NULL;
     struct grpc_server *server =

@@ -1,7 +1,9 @@
 #include "lib/net/room.h"
 
+#include "tests/support/captured.h"
 #include "tests/support/suite.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 
 enum { COST = 1000 };
@@ -92,8 +94,24 @@ START_TEST(several_listeners_share_the_hard_limit_of_open_files)
 }
 END_TEST
 
+START_TEST(a_lack_is_told_once_a_minute_and_no_other_error_of_accept)
+{
+    const struct log_source source = {.id = "otlp", .kind = "receiver"};
+    uint64_t told_ns = 0;
+    captured_begin();
+    room_tell_lack(&told_ns, &source, EINVAL);
+    ck_assert_uint_eq(captured_count(), 0);
+    room_tell_lack(&told_ns, &source, EMFILE);
+    room_tell_lack(&told_ns, &source, ENOBUFS);
+    ck_assert_uint_eq(captured_count(), 1);
+    ck_assert_uint_eq(captured_with("otlp: connections cannot be accepted: Too many open files"),
+                      1);
+}
+END_TEST
+
 SUITE_MAIN("room", connections_take_a_quarter_of_the_budget_at_most,
            some_clients_have_room_in_the_smallest_budget,
            all_listeners_together_take_a_quarter_of_the_budget,
            without_room_in_the_budget_some_connections_stay, the_soft_limit_of_open_files_is_raised,
-           several_listeners_share_the_hard_limit_of_open_files)
+           several_listeners_share_the_hard_limit_of_open_files,
+           a_lack_is_told_once_a_minute_and_no_other_error_of_accept)

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -773,6 +774,33 @@ START_TEST(a_refused_connection_names_the_peer_and_the_reason)
 }
 END_TEST
 
+START_TEST(a_lack_of_descriptors_is_the_reason_of_a_failed_connection)
+{
+    const char *answers[] = {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+                             NULL};
+    struct script_server script = {.answers = answers};
+    struct http_client_options options = defaults();
+    struct http_client *client = make_client(&options);
+    struct http_reply reply;
+    struct rlimit limit;
+    script_server_start(&script);
+    ck_assert(post(client, script.bound, VIEW("x"), &reply));
+    http_reply_release(&reply);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    bool posted = post(client, script.bound, VIEW("x"), &reply);
+    limit.rlim_cur = before;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    ck_assert(!posted);
+    ck_assert_msg(strstr(reply.error, ": too many open files"), "%s", reply.error);
+    http_reply_release(&reply);
+    http_client_free(client);
+    script_server_stop(&script);
+}
+END_TEST
+
 START_TEST(a_server_that_hangs_up_without_an_answer_is_an_error)
 {
     struct http_reply reply;
@@ -1020,6 +1048,7 @@ static void add_exchanges(TCase *tcase)
 static void add_failures(TCase *tcase)
 {
     tcase_add_test(tcase, a_refused_connection_names_the_peer_and_the_reason);
+    tcase_add_test(tcase, a_lack_of_descriptors_is_the_reason_of_a_failed_connection);
     tcase_add_test(tcase, a_server_that_hangs_up_without_an_answer_is_an_error);
     tcase_add_test(tcase, tls_is_advised_only_where_no_request_was_answered);
     tcase_add_test(tcase, a_server_that_does_not_speak_http_is_no_fault_of_the_request);

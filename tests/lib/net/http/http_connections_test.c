@@ -10,6 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/net/http/http_connections.h"
 #include "lib/net/listeners.h"
+#include "tests/support/captured.h"
 #include "tests/support/http_fixture.h"
 #include "tests/support/suite.h"
 
@@ -350,6 +351,7 @@ START_TEST(running_out_of_descriptors_is_survived)
 {
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
+    captured_begin();
     int fd = begun(), fds[64], n = 0;
     raw_exchange(fd, REQUEST, 200, &answer);
     rlim_t before = limit.rlim_cur;
@@ -361,6 +363,7 @@ START_TEST(running_out_of_descriptors_is_survived)
     close(fds[--n]);
     int waiting = connected(); /* takes the last descriptor: the server cannot accept */
     raw_send(waiting, REQUEST);
+    captured_await("connections cannot be accepted: Too many open files");
     while (n)
         close(fds[--n]);
     limit.rlim_cur = before;
@@ -370,6 +373,7 @@ START_TEST(running_out_of_descriptors_is_survived)
     close(waiting);
     close(fd);
     http_fixture_stop(&fixture);
+    ck_assert_uint_eq(captured_with("closed to make room"), 0);
 }
 END_TEST
 
