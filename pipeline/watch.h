@@ -38,8 +38,8 @@ struct watch_decision {
 
 /* A span that is held until its profile arrives. Times as above. */
 struct watch_waiting {
-    char service[256]; /* its name, cut to fit */
-    char name[257];    /* of the span, the same; "": it has none, or it cannot be read */
+    char service[256], tenant[256]; /* its name and tenant, cut to fit; "": no tenant */
+    char name[257]; /* of the span, the same; "": it has none, or it cannot be read */
     uint64_t ended, arrived;
     uint64_t due; /* when the hold ends; 0: not known */
 };

@@ -41,6 +41,8 @@ struct span_told {
     struct view name, service; /* as it passed; data NULL: it is not kept */
     uint32_t first_window, last_window;
     uint16_t number; /* of its service in known; 0: not known */
+    bool waits;      /* as `waiting` has it */
+    struct watch_waiting waiting;
     bool has_trace, local_root;
     bool inherited; /* its link is an ancestor's */
     bool times_cpu; /* cpu_ns is a measurement */
@@ -284,8 +286,9 @@ static void tell_decided(struct span_told *told, const struct known *known,
     told->fix = told->reasoned.fix;
 }
 
-static void tell_waiting(struct span_told *told, const struct watch_waiting *waiting)
+static void tell_waiting(struct span_told *told)
 {
+    const struct watch_waiting *waiting = &told->waiting;
     struct told_reason *buffers = &told->reasoned;
     uint64_t now = clock_wall(told->self->env->clock);
     char longest[64] = "";
@@ -401,6 +404,12 @@ static void tell_figures(struct span_told *told, const struct known *known,
 static const struct known_span *find_told(const struct known *known, const struct span_told *told)
 {
     struct view service = told->service.data ? told->service : view_of(told->query->service);
+    struct view tenant = view_of(told->waiting.tenant);
+    if (told->waits) {
+        const struct known_span *own =
+            known_find_in(known, told->id, view_of(told->waiting.service), tenant);
+        return own && view_eq(known_tenant(known, own->service), tenant) ? own : NULL;
+    }
     uint64_t trace = told->has_trace ? span_id_load(told->trace + 8) : 0;
     if (service.size)
         return known_find_as(known, told->id, service, trace, told->link || !told->has_trace);
@@ -410,16 +419,27 @@ static const struct known_span *find_told(const struct known *known, const struc
     return span;
 }
 
+/* The service of its name, of one that waits with its tenant; 0: none is known. */
+static uint16_t service_number(const struct known *known, const struct span_told *told)
+{
+    struct view tenant = view_of(told->waiting.tenant);
+    for (size_t i = 1; i < known->service_count; i++)
+        if (names_eq(&known->names, known->services[i]->name, told->service) &&
+            (!told->waits || view_eq(known_tenant(known, i), tenant)))
+            return (uint16_t)i;
+    return 0;
+}
+
 static void tell(struct status *self, struct span_told *told)
 {
-    struct watch_waiting waiting;
-    bool waits = watch_waits(self->watch, told->id, &waiting);
+    bool waits = watch_waits(self->watch, told->id, &told->waiting);
     looked_walk(self, 0, UINT64_MAX, span_visited, told);
     struct figures figures;
     uint64_t since = looked_whole_since(self);
     figures_collect(self, 0, told->link && !told->inherited ? told->link : told->id, &figures);
-    waits = waits && !told->has_trace &&
-            (!*told->query->service || strcmp(waiting.service, told->query->service) == 0);
+    told->waits =
+        waits && !told->has_trace &&
+        (!*told->query->service || strcmp(told->waiting.service, told->query->service) == 0);
     status_lock(self);
     const struct known *known = &self->known;
     const struct known_span *span = find_told(known, told);
@@ -435,8 +455,8 @@ static void tell(struct status *self, struct span_told *told)
         if (!told->has_trace && span->passed)
             tell_evicted(told, known, span);
     }
-    if (waits)
-        tell_waiting(told, &waiting);
+    if (told->waits)
+        tell_waiting(told);
     else if (span && span->decided)
         tell_decided(told, known, span);
     else if (told->has_trace || (span && span->passed))
@@ -446,7 +466,7 @@ static void tell(struct status *self, struct span_told *told)
     if (span && !told->service.data)
         tell_service(told, names_get(&known->names, known->services[span->service]->name));
     if (!told->number && told->service.data)
-        told->number = (uint16_t)known_service_find(known, told->service);
+        told->number = service_number(known, told);
     tell_figures(told, known, &figures, sampled);
     tell_out_of_reach(known, span, told);
     tell_silence(known, span, told);

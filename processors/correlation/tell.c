@@ -329,6 +329,8 @@ bool correlation_waits(void *instance, uint64_t span_id, struct watch_waiting *w
         uint64_t due = judge_until(&known, held->end, segment->arrived, now.mono);
         snprintf(waiting->service, sizeof waiting->service, "%.*s",
                  VIEW_ARG(service_name(service)));
+        snprintf(waiting->tenant, sizeof waiting->tenant, "%.*s",
+                 VIEW_ARG(service_tenant(service)));
         text_cut(name_of(held, segment), waiting->name, sizeof waiting->name);
         waiting->ended = wall_of(now, held->end);
         waiting->arrived = wall_of(now, segment->arrived);

@@ -384,6 +384,23 @@ def test_a_span_that_is_sent_to_two_tenants_is_linked_where_its_profiles_come(tm
     assert status.stop() == 0, status.tail()
 
 
+def test_a_span_that_waits_has_no_samples_of_another_tenant(tmp_path):
+    status, start = Status(tmp_path, correlation="hold: 60s",
+                           receivers=", include_metadata: true"), time.time_ns()
+    trace, span = ids(1)
+    status.send(spans_of_service("shop", [(trace, span, "", start, 1000)]),
+                **{"X-Scope-OrgID": "a"})
+    push_cpu(status, "shop", start, {span: 3}, headers={"X-Scope-OrgID": "b"})
+    assert harness.wait_for(lambda: status.get("/api/cost")["routes"], 30), status.tail()
+    told = status.get(f"/api/spans/{span}")
+    assert (told["decision"], told["samples"], told["windows"]) == ("waiting", 0, [])
+    push_cpu(status, "shop", start, {span: 2}, headers={"X-Scope-OrgID": "a"})
+    told = harness.wait_for(lambda: (found := status.get(f"/api/spans/{span}"))["samples"] and found,
+                            30)
+    assert (told["decision"], told["samples"]) == ("linked", 2)
+    assert status.stop() == 0, status.tail()
+
+
 SECOND = """\
     traces/2: {{receivers: [otlp], processors: [{0}], exporters: [debug]}}
     profiles/2: {{receivers: [pyroscope, otlp], processors: [{0}], exporters: [debug]}}
