@@ -89,7 +89,7 @@ function picture({ times, series, words }, width, most, at) {
 	out.append(grid((top, part) => (part === 1 || words(most * part) !== words(most))
 		&& s("text", { x: LEFT - 6, y: top + 9, "text-anchor": "end", text: words(most * part) })));
 	const apart = Math.ceil(110 / step);
-	for (let i = 0; i < times.length && (i === 0 || LEFT + i * step < width - 56); i += apart) {
+	for (let i = 0; i < times.length && (i === 0 || LEFT + i * step < width - 64); i += apart) {
 		out.append(s("text.axis", { x: LEFT + i * step, y: height + 15, text: clock(times[i]) }));
 	}
 	return out;
