@@ -15,6 +15,24 @@ let browser;
 before(async () => (browser = await launch()));
 after(() => browser.close());
 
+test("services of one name say their tenant in Cost, Flame graphs and Why", async () => {
+  const spanlink = await Spanlink.start({ ...HASTY, tenants: true });
+  for (const tenant of ["north", "south"]) {
+    spanlink.headers = { "X-Scope-OrgID": tenant };
+    await sendLinked(spanlink, "shop", "GET /", [{ stack: ["main"], value: 20_000_000 }]);
+  }
+  const page = await open(browser, `${spanlink.url}/#/cost`);
+  for (const tenant of ["north", "south"]) {
+    await page.getByRole("link", { name: `shop (${tenant}) GET /`, exact: true }).waitFor();
+  }
+  await page.goto(`${spanlink.url}/#/flame`);
+  await page.getByRole("link", { name: /^shop \(north\) GET \// }).waitFor();
+  await page.goto(`${spanlink.url}/#/why`);
+  await page.getByRole("heading", { name: "shop (south)" }).waitFor();
+  await close(page);
+  await spanlink.remove();
+});
+
 describe("rows of Cost that are no route", () => {
   let spanlink;
   before(async () => {

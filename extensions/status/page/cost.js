@@ -5,7 +5,7 @@ import { fill, h, segmented, select } from "./dom.js";
 import { ago, brief, cost as costOf, count, cpuTime, dateTime, duration, millis, named, percent,
 	wallOnly } from "./format.js";
 import { anchor, button, choices, failure, notice, number, para, RANGES, renewed,
-	routeLink, SAMPLES, table } from "./parts.js";
+	routeLink, SAMPLES, serviceOf, table } from "./parts.js";
 import { go, link, note } from "./route.js";
 
 /* routes with a colour of their own */
@@ -138,7 +138,7 @@ export class View {
 		const times = Array.from({ length: length - begin },
 			(_, i) => millis(from_unix_nano) + ((begin + i) * step_ns) / 1e6);
 		const series = routes.slice(0,
-			DRAWN).map((each, i) => ({ name: `${named(each.service)} ${named(each.span_name)}`,
+			DRAWN).map((each, i) => ({ name: `${serviceOf(each)} ${named(each.span_name)}`,
 			tone: `var(--series-${i + 1})`, values: each.series.slice(begin) }));
 		const rest = routes.slice(DRAWN);
 		if (rest.length > 0) {
@@ -168,7 +168,7 @@ export class View {
 		const wall = wallOnly(each);
 		const share = costOf(each) / this.total[Number(wall)];
 		return [[h("i.dotted", { style: { background: tone } }),
-			routeLink(each, this.params.from, `${named(each.service)} ${named(each.span_name)}`)],
+			routeLink(each, this.params.from, `${serviceOf(each)} ${named(each.span_name)}`)],
 		number(cpuTime(each)), costOf(each)
 			? number(percent(share) + (wall ? " of wall time" : ""), share, wall ? "of-wall" : "cpu")
 			: number("–"),

@@ -156,7 +156,7 @@ export class View {
 		}
 		const most = mostOf(busy);
 		fill(host, h("h2", `Where the ${busy.every(wallOnly) ? "wall" : "CPU"} time goes`), h("ul.cards", busy.map((each) => h("li", {},
-			routeLink(each, "", [who(each.service, each.span_name),
+			routeLink(each, "", [who(each.service, each.span_name, each.tenant),
 				h(`span.number.measure.${wallOnly(each) ? "wall-time" : "cpu"}`, {
 					style: { "--part": cost(each) / most },
 					text: cpuTime(each, " CPU") + (each.samples ? `, ${plural(each.samples, "sample")}` : "") })],

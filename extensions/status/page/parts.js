@@ -20,9 +20,12 @@ export function button(text, onclick, props) {
 
 export const swatch = (service) => h("i.swatch", { style: { "--hue": serviceHue(service) } });
 
+/** The name of a service, with its tenant. */
+export const serviceOf = ({ service, tenant }, what) => named(service, what) + (tenant ? ` (${tenant})` : "");
+
 /** The service and name of a span, with the service's colour. */
-export function who(service, name) {
-	return [swatch(service), h("span.service", named(service, "no service")), " ",
+export function who(service, name, tenant) {
+	return [swatch(service), h("span.service", serviceOf({ service, tenant }, "no service")), " ",
 		name !== null && h("span.name", named(name))];
 }
 

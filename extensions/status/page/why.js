@@ -4,7 +4,7 @@ import { columns, fitted, round } from "./chart.js";
 import { announce, fill, h, s } from "./dom.js";
 import { ago, between, cost, count, cpuTime, dateTime, duration, hue, millis, named, percent, plural,
 	problems, profileType, SO_FAR, spanIdOf, traceIdOf, waits, word } from "./format.js";
-import { anchor, code, facts, failure, muted, notice, number, para, renewed, swatch, table, troubles,
+import { anchor, code, facts, failure, muted, notice, number, para, renewed, serviceOf, swatch, table, troubles,
 	who } from "./parts.js";
 import { link, note } from "./route.js";
 import { firstSteps, waitingSteps } from "./start.js";
@@ -157,7 +157,7 @@ export class View {
 		const chart = h("div");
 		const unmatched = service.profile_services_unmatched ?? [];
 		const card = h("article.card.service-card",
-			h("h3", swatch(service.service), named(service.service, "no service")),
+			h("h3", swatch(service.service), serviceOf(service, "no service")),
 			para(`${count(service.linked)} of ${count(all)} spans linked`,
 				all > 0 && ` (${percent(service.linked / all)})`,
 				", not counting spans that did not wait", cost(service) > 0 && `; ${cpuTime(service, " CPU")}`),

@@ -40,20 +40,22 @@ export async function until(work, what, seconds = 60) {
 export class Spanlink {
   /**
    * @param {object} [keys] further keys of the status extension, such as "keep_mib: 64", and of
-   *     correlation; further processors, and those that spans pass before it
+   *     correlation; further processors, and those that spans pass before it; tenants: X-Scope-OrgID of
+   *     `headers`, which are those of the traffic, counts
    */
   static async start({ status = "", correlation = "", processors = "", before = "",
-    exporter = "" } = {}) {
+    exporter = "", tenants = false } = {}) {
     const self = new Spanlink();
     self.folder = mkdtempSync(path.join(os.tmpdir(), "spanlink-browser-"));
     const [grpc, http, ingest, page] = await freePorts(4);
+    const all = tenants ? ", include_metadata: true" : "";
     Object.assign(self, { otlp: `http://127.0.0.1:${http}`, pyroscope: `http://127.0.0.1:${ingest}`,
       url: `http://127.0.0.1:${page}` });
     self.config = path.join(self.folder, "spanlink.yaml");
     writeFileSync(self.config, `
 receivers:
-  otlp: {protocols: {grpc: {endpoint: "127.0.0.1:${grpc}"}, http: {endpoint: "127.0.0.1:${http}"}}}
-  pyroscope: {endpoint: "127.0.0.1:${ingest}"}
+  otlp: {protocols: {grpc: {endpoint: "127.0.0.1:${grpc}"${all}}, http: {endpoint: "127.0.0.1:${http}"${all}}}}
+  pyroscope: {endpoint: "127.0.0.1:${ingest}"${all}}
 processors:
   correlation: {${correlation}}
   ${processors}

@@ -42,7 +42,7 @@ async function taken(answer) {
 export async function sendSpans(spanlink, service, spans) {
   const resource = { "service.name": service, "service.instance.id": `${service}-1` };
   await taken(await fetch(`${spanlink.otlp}/v1/traces`, { method: "POST",
-    headers: { "Content-Type": "application/json" }, body: JSON.stringify({ resourceSpans: [{
+    headers: { "Content-Type": "application/json", ...spanlink.headers }, body: JSON.stringify({ resourceSpans: [{
       resource: { attributes: pairs(resource) },
       scopeSpans: [{ scope: { name: "test" }, spans }] }] }) }));
 }
@@ -102,7 +102,7 @@ export async function sendProfile(spanlink, service, samples, start, end, kind =
     until: seconds(end + NS - 1n),
     format: "pprof", spyName: "test" });
   await taken(await fetch(`${spanlink.pyroscope}/ingest?${query}`, { method: "POST",
-    body: pprof(samples, start, end, kind) }));
+    headers: spanlink.headers, body: pprof(samples, start, end, kind) }));
 }
 
 /** Roots of a service, so many, the newest first. */
