@@ -361,7 +361,7 @@ static void redirect(const struct division *division, struct share *share)
 {
     const struct kafka_exporter *self = division->self;
     const char *topic = kafka_topic(self, division->batch->signal);
-    if (!self->absent || strcmp(share->topic, topic) == 0 ||
+    if (!self->absent || !share->topic || strcmp(share->topic, topic) == 0 ||
         !absent_topics_has(self->absent, share->topic))
         return;
     share->topic = topic;
