@@ -1,6 +1,6 @@
 #include "tests/support/suite.h"
 
-enum { TIMEOUT_S = 120 }; /* libcheck's own, 4 s, is too short on a busy machine */
+enum { TIMEOUT_S = 300 }; /* libcheck's own, 4 s, is too short on a busy machine */
 
 TCase *suite_case(const char *name)
 {
