@@ -112,7 +112,7 @@ static void redirect(struct attempt *attempt, const struct record *record,
     env_warn(self->env,
              "%s; the attribute %s of service %.*s names it: such data go to topic %s, and it is "
              "tried again in a minute",
-             why->text, self->topic_from_attribute, (int)service.size, (const char *)service.data,
+             why->text, self->topic_from_attribute, VIEW_ARG(service),
              kafka_topic(self, attempt->batch->signal));
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -420,6 +421,24 @@ static const char *unsure_why(const struct status *self, const struct unsure *un
 }
 
 /* How far back the traces reach, and what is missing. */
+static const char *traces_of(size_t count, char out[32])
+{
+    snprintf(out, 32, "%zu trace%s", count, count == 1 ? "" : "s");
+    return out;
+}
+
+/* Appends to what is said of the kept traces. */
+static __attribute__((format(printf, 2, 3))) void add_part(char text[KEEP_TEXT], const char *format,
+                                                           ...)
+{
+    size_t at = strlen(text);
+    va_list args;
+    at += (size_t)snprintf(text + at, KEEP_TEXT - at, "%s", at ? "; " : "");
+    va_start(args, format);
+    vsnprintf(text + at, KEEP_TEXT - at, format, args);
+    va_end(args);
+}
+
 static void write_keep(struct status *self, const struct unsure *unsure, struct json *json)
 {
     struct keep_reach reach = keep_reach(&self->keep);
@@ -433,25 +452,19 @@ static void write_keep(struct status *self, const struct unsure *unsure, struct 
     json_number(json, "refused_spans", reach.refused_spans);
     json_number(json, "skipped_requests", self->kept_skipped);
     json_number(json, "skipped_spans", self->kept_skipped_spans);
-    char text[KEEP_TEXT];
+    char text[KEEP_TEXT], number[32];
     keep_text(&reach, self->kept_skipped, self->kept_skipped_spans, text);
     json_number(json, "numbers_unknown", unsure->count);
-    if (unsure->count) {
-        size_t at = strlen(text);
-        snprintf(text + at, sizeof text - at,
-                 "%sof %zu trace%s samples and CPU time are not or not all known, since %s: "
-                 "sort=cpu and min_cpu go by what is known",
-                 at ? "; " : "", unsure->count, unsure->count == 1 ? "" : "s",
-                 unsure_why(self, unsure));
-    }
-    if (unsure->services) {
-        size_t at = strlen(text);
-        snprintf(text + at, sizeof text - at,
-                 "%sof %zu trace%s not all services are known, as there are more than %d or the "
-                 "memory is short: service does not find the others",
-                 at ? "; " : "", unsure->services, unsure->services == 1 ? "" : "s",
-                 TRACE_SERVICES);
-    }
+    if (unsure->count)
+        add_part(text,
+                 "of %s samples and CPU time are not or not all known, since %s: sort=cpu "
+                 "and min_cpu go by what is known",
+                 traces_of(unsure->count, number), unsure_why(self, unsure));
+    if (unsure->services)
+        add_part(text,
+                 "of %s not all services are known, as there are more than %d or the memory "
+                 "is short: service does not find the others",
+                 traces_of(unsure->services, number), TRACE_SERVICES);
     json_word(json, "text", *text ? text : NULL);
     json_close(json, '}');
 }

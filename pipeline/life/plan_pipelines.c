@@ -242,16 +242,12 @@ static void check_metadata(const struct pipeline *pipeline, struct problems *pro
         if (has != METADATA_OF_ALL && receiver->component->metadata)
             without = receiver;
     }
-    if (with && without == with)
-        problems_warn(problems, false, with->section, with->path,
-                      "include_metadata: true is not set for all of it, so some data of pipeline "
-                      "%s have no X-Scope-OrgID, and tenants are not told apart",
-                      pipeline->name);
-    else if (with && without)
-        problems_warn(problems, false, without->section, without->path,
-                      "include_metadata: true is set for %s and not for this receiver, so some "
-                      "data of pipeline %s have no X-Scope-OrgID, and tenants are not told apart",
-                      with->id, pipeline->name);
+    if (!with || !without)
+        return;
+    problems_warn(problems, false, without->section, without->path,
+                  "some data of pipeline %s have an X-Scope-OrgID, but not all of this receiver's "
+                  "(include_metadata), so tenants are not told apart",
+                  pipeline->name);
 }
 
 void plan_pipelines(const struct node *root, struct graph *graph, struct problems *problems)

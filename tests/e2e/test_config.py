@@ -181,10 +181,10 @@ service:
 """))
     assert ended.returncode == 0, ended.stderr
     assert [line.split(": ", 1)[1] for line in ended.stderr.splitlines() if " warn " in line] == [
-        "receivers.otlp: include_metadata: true is not set for all of it, so some data of pipeline "
-        "logs have no X-Scope-OrgID, and tenants are not told apart",
-        "receivers.pyroscope: include_metadata: true is set for otlp/all and not for this receiver, "
-        "so some data of pipeline profiles have no X-Scope-OrgID, and tenants are not told apart"]
+        "receivers.otlp: some data of pipeline logs have an X-Scope-OrgID, but not all of this "
+        "receiver's (include_metadata), so tenants are not told apart",
+        "receivers.pyroscope: some data of pipeline profiles have an X-Scope-OrgID, but not all of "
+        "this receiver's (include_metadata), so tenants are not told apart"]
 
 
 @pytest.mark.parametrize("command", ["run", "validate"])

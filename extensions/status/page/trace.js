@@ -173,7 +173,8 @@ export class View {
 			muted(begins(root, dateTime(root.start_unix_nano)))),
 		this.missing(),
 		facts(["Duration", begins(root, duration(root.duration_ns))],
-				["All spans", this.length > root.duration_ns && `within ${duration(this.length)}`], ["Spans", count(this.spans.length)],
+			["All spans", this.length > root.duration_ns && `within ${duration(this.length)}`],
+			["Spans", count(this.spans.length)],
 			["Linked", count(linked.length)], ["CPU", times(this.spans, "", true) || "–"]),
 		h("div.chips", [...services].map(([name, spans]) => h("span.chip",
 			swatch(name), named(name, "no service"),
@@ -347,7 +348,7 @@ export class View {
 			["Starts after", !startless(span) && duration(this.offset(span))], ["Kind", (span.kind ?? "").toLowerCase()],
 			["CPU", span.samples > 0 && (wallOnly(span) ? cpuTime(span)
 				: cpuOf(span))],
-			["Samples", span.samples > 0 && count(span.samples)], 
+			["Samples", span.samples > 0 && count(span.samples)],
 			["Status", [hasFailed(span) && "error", span.status?.message].filter(Boolean).join(": ")],
 			["Span id", [code(span.span_id), " ", copyButton(span.span_id, "Copy the span id")]]);
 	}
