@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs missing packages, builds and runs every test. Prints "N passed, N failed" at the end.
-# Usage: ./test.sh [--soak | --retry] [unit] [lint] [guard] [arm64] [e2e] [gateway] [browser]
-#                 [faults] [package] [release] [field]
-# Without a part, it runs all except release and field. arm64 cross-compiles, runs spanlink and the
-# tests of lib/base and lib/wire under qemu, and makes the .deb. gateway runs Apache Kafka, and
-# installs what that needs (a JDK, Maven).
-# --soak: the end-to-end tests run every language in every mode, the fault tests run many more
-# rounds, the fuzz targets run a minute each, gateway kills, moves and fills for half an hour, and
-# field runs every scenario instead of only the first.
+# Usage: ./test.sh [--soak | --retry] [unit] [lint] [contrib] [arm64] [fuzz] [guard] [e2e] [gateway]
+#                 [browser] [faults] [package] [release] [field]
+# Without a part, it runs all except release and field, two at a time: the first five mostly
+# compute, the others mostly wait. arm64 cross-compiles, runs spanlink and the tests of lib/base and
+# lib/wire under qemu, and makes the .deb. gateway runs Apache Kafka, and installs what that needs
+# (a JDK, Maven).
+# --soak: one part at a time. The end-to-end tests run every language in every mode, the fault tests
+# run many more rounds, the fuzz targets run a minute each, gateway kills, moves and fills for half
+# an hour, and field runs every scenario instead of only the first.
 # --retry: a test that fails runs once more, and a line names it. It counts as passed if it then
 # passes: one of many tests with real processes may fail because the machine was slow.
 set -uo pipefail
@@ -16,12 +17,16 @@ cd "$(dirname "$0")" || exit
 
 passed=0
 failed=0
-logs=build/test-logs
+logs=${TEST_LOGS:-build/test-logs}
+options=()
 soak=()
-fuzz_seconds=5
+fuzz_seconds=3
 ctest_retry=()
 pytest_retry=()
 browser_tries=1
+case ${1:-} in
+  --soak | --retry) options=("$1") ;;
+esac
 case ${1:-} in
   --soak)
     soak=(--soak)
@@ -35,14 +40,17 @@ case ${1:-} in
     shift
     ;;
 esac
-parts=${*:-lint unit guard arm64 e2e gateway browser faults package}
+computing="unit lint contrib arm64 fuzz"
+waiting="guard e2e gateway browser faults package"
+parts=${*:-$computing $waiting}
 
 step() { # name, command...
-  local name=$1
+  local name=$1 start=$SECONDS
   shift
   printf '== %s\n' "$name"
   if "$@" >"$logs/$name.log" 2>&1; then
     passed=$((passed + 1))
+    echo "   $((SECONDS - start)) s"
   else
     failed=$((failed + 1))
     printf 'FAILED: %s, the end of %s:\n' "$name" "$logs/$name.log"
@@ -89,7 +97,7 @@ pytest_run() { # folder, option...
   log=$logs/pytest-$(basename "$1").log
   [ "$1" != tests/gateway ] || apart=(alone)
   PYTHONPATH=tests/support "${apart[@]}" build/e2e/venv/bin/python -m pytest "$@" \
-    "${pytest_retry[@]}" -q -p no:cacheprovider 2>&1 | tee "$log"
+    "${pytest_retry[@]}" --durations 5 --durations-min 5 -q -p no:cacheprovider 2>&1 | tee "$log"
   local line good bad errors
   line=$(grep -E '^=*[ ]?[0-9]+ (passed|failed|error).* in [0-9.]+s' "$log" | tail -1)
   good=$(grep -oE '[0-9]+ passed' <<<"$line" | grep -oE '[0-9]+')
@@ -108,7 +116,7 @@ e2e_run() {
     waits+=("tests/e2e/test_$module.py")
     others+=(--ignore "tests/e2e/test_$module.py")
   done
-  pytest_run tests/e2e "${soak[@]}" "${others[@]}" --numprocesses 2
+  pytest_run tests/e2e "${soak[@]}" "${others[@]}" --numprocesses 4
   pytest_run "${waits[@]}" "${soak[@]}"
 }
 
@@ -160,9 +168,41 @@ arm64_run() {
   step deb-arm64 tools/package.sh arm64
 }
 
+# Adds the counts of the last line of another run of this script.
+add() { # log
+  local good bad
+  read -r good _ bad _ < <(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$1" | tail -n 1)
+  passed=$((passed + ${good:-0}))
+  failed=$((failed + ${bad:-1}))
+}
+
+# What computes has a lower priority, so that what waits for real processes is not late. Its output
+# comes after the other's.
+both() {
+  local beside
+  mkdir -p "$logs/computing"
+  # shellcheck disable=SC2086
+  TEST_LOGS=$logs/computing setsid nice -n 5 ./test.sh "${options[@]}" $computing \
+    >"$logs/computing.log" 2>&1 &
+  beside=$!
+  # shellcheck disable=SC2064
+  trap "kill -- -$beside 2>/dev/null" EXIT
+  # shellcheck disable=SC2086
+  ./test.sh "${options[@]}" $waiting 2>&1 | tee "$logs/waiting.log"
+  wait "$beside"
+  trap - EXIT
+  cat "$logs/computing.log"
+  add "$logs/waiting.log"
+  add "$logs/computing.log"
+}
+
 tools/writable.sh build --below "$logs" || exit 1
 tools/install_debian.sh test || exit 1
 mkdir -p "$logs"
+if [ $# = 0 ] && [ ${#soak[@]} = 0 ]; then
+  both
+  parts=""
+fi
 
 for part in $parts; do
   case $part in
@@ -181,6 +221,15 @@ for part in $parts; do
       step venv tests/e2e/setup.sh --venv
       pytest_run tests/bench
       pytest_run tests/docs
+      # The status API reads what others wrote. A sanitizer's memory and pace are not the program's.
+      SPANLINK_BIN=$PWD/build/asan/spanlink pytest_run tests/e2e/test_status.py \
+        tests/e2e/test_graphs.py tests/e2e/test_cost.py -k "not mib and not full_keep_prefers" \
+        --numprocesses 3
+      ;;
+    contrib)
+      build asan
+      step contrib-setup tests/contrib/setup.sh
+      SPANLINK_BIN=$PWD/build/asan/spanlink pytest_run tests/contrib
       ;;
     guard)
       step instructions bench/instructions.py
@@ -196,13 +245,6 @@ for part in $parts; do
       cat "$logs/sizes.log"
       step e2e-setup tests/e2e/setup.sh
       e2e_run
-      build asan
-      # The status API reads what others wrote; a sanitizer's memory and pace are not the program's.
-      SPANLINK_BIN=$PWD/build/asan/spanlink pytest_run tests/e2e/test_status.py \
-        tests/e2e/test_graphs.py tests/e2e/test_cost.py -k "not mib and not full_keep_prefers" \
-        --numprocesses 3
-      step contrib-setup tests/contrib/setup.sh
-      pytest_run tests/contrib
       ;;
     gateway)
       build release
@@ -217,6 +259,8 @@ for part in $parts; do
       build release
       step venv tests/e2e/setup.sh --venv
       pytest_run tests/faults "${soak[@]}"
+      ;;
+    fuzz)
       step fuzz tools/fuzz.sh "$fuzz_seconds"
       ;;
     package)
@@ -235,8 +279,8 @@ for part in $parts; do
       if [ ${#soak[@]} -gt 0 ]; then field_run; else field_run --only 1-one; fi
       ;;
     *)
-      echo "test.sh: unknown part $part, expected lint, unit, guard, arm64, e2e, gateway, browser," \
-        "faults, package, release or field" >&2
+      echo "test.sh: unknown part $part, expected unit, lint, contrib, arm64, fuzz, guard, e2e," \
+        "gateway, browser, faults, package, release or field" >&2
       exit 2
       ;;
   esac

@@ -29,6 +29,8 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   xargs <<<"$packages" >&2
   exit 0
 fi
+exec 8<"$0"
+flock 8 # apt refuses a second run at the same time
 missing=""
 for package in $packages; do
   status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)

@@ -13,8 +13,9 @@ built() { [ "$(cat "$OUT/$1.stamp" 2>/dev/null)" = "$(stamp_of "${@:2}")" ]; }
 mark() { stamp_of "${@:2}" > "$OUT/$1.stamp"; }
 
 # one_at_a_time COMMAND...: runs a command that must not run concurrently; the languages are set up
-# in parallel.
-one_at_a_time() { (flock 8 && "$@") 8>"$OUT/install.lock"; }
+# in parallel, and tools/install_debian.sh may be installing.
+installer=$(dirname "${BASH_SOURCE[0]}")/../../tools/install_debian.sh
+one_at_a_time() { (flock 8 && "$@") 8<"$installer"; }
 
 # install PACKAGE...: installs missing Debian packages.
 install() { one_at_a_time install_debian "$@"; }

@@ -1,5 +1,6 @@
 """Flame graphs over the API: which samples they have, and what becomes of one that memory cannot
 hold."""
+import functools
 import gzip
 import itertools
 import random
@@ -57,6 +58,7 @@ def test_every_route_of_the_cost_view_has_its_graph(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+@functools.cache
 def deep_stacks(seed, stacks=1700, depth=30):
     random_, pprof = random.Random(seed), uploads.Pprof([("cpu", "nanoseconds")])
     for _ in range(stacks):

@@ -115,6 +115,15 @@ def once_each(pairs):
     return dict(pairs)
 
 
+def beginnings(value):
+    """Every list without what comes after its first 1000 elements: validation is slow."""
+    if isinstance(value, list):
+        return [beginnings(each) for each in value[:1000]]
+    if isinstance(value, dict):
+        return {key: beginnings(each) for key, each in value.items()}
+    return value
+
+
 def check(path, answer):
     """Every answer is as the document says, and no object has a key twice."""
     if "json" not in answer.headers["Content-Type"]:
@@ -134,7 +143,7 @@ def check(path, answer):
         reply = whole["components"]["responses"][reply["$ref"].rsplit("/", 1)[1]]
     schema = reply["content"]["application/json"]["schema"]
     jsonschema.Draft202012Validator({**schema, "components": whole["components"]}).validate(
-        answer.json())
+        beginnings(answer.json()))
 
 
 def ids(number):
@@ -1493,10 +1502,10 @@ def wide(stacks):
     return pprof
 
 
-def noise(random_, stacks=300):
+def noise(random_, stacks=8):
     pprof = uploads.Pprof([("cpu", "nanoseconds")])
     for _ in range(stacks):
-        pprof.sample([1], [f"{random_.getrandbits(200):x}" for _ in range(12)])
+        pprof.sample([1], [f"{random_.getrandbits(8000):x}" for _ in range(12)])
     return pprof
 
 

@@ -71,17 +71,19 @@ class Pprof:
         return self
 
     def encode(self, time, duration):
-        out = b"".join(pbwire.field_bytes(1, t) for t in self.types)
-        out += b"".join(pbwire.field_bytes(2, s) for s in self.samples)
+        fields = [pbwire.field_bytes(1, t) for t in self.types]
+        fields += [pbwire.field_bytes(2, s) for s in self.samples]
         for name, place in self.functions.items():
+            key = number(1, place)
             if isinstance(name, tuple):
-                out += pbwire.field_bytes(4, number(1, place) + number(3, name[1]))
+                fields.append(pbwire.field_bytes(4, key + number(3, name[1])))
                 continue
-            out += pbwire.field_bytes(4, number(1, place) + pbwire.field_bytes(4, number(1, place)))
-            out += pbwire.field_bytes(5, number(1, place) + number(2, name))
-        out += b"".join(pbwire.field_bytes(6, s.encode()) for s in self.strings)
-        return (out + number(9, time) + number(10, duration)
-                + pbwire.field_bytes(11, self.period[0]) + number(12, self.period[1]))
+            fields.append(pbwire.field_bytes(4, key + pbwire.field_bytes(4, key)))
+            fields.append(pbwire.field_bytes(5, key + number(2, name)))
+        fields += [pbwire.field_bytes(6, s.encode()) for s in self.strings]
+        fields += [number(9, time), number(10, duration),
+                   pbwire.field_bytes(11, self.period[0]), number(12, self.period[1])]
+        return b"".join(fields)
 
 
 def push_request(labels, raw):

@@ -13,7 +13,12 @@ def varint(data, at):
         shift += 7
 
 
+SHORT = [bytes([value]) for value in range(0x80)]
+
+
 def encode_varint(value):
+    if value <= 0x7F:
+        return SHORT[value]
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
