@@ -27,11 +27,7 @@ static void traces_attach(struct span_row *row, bool wanted, const struct contex
 
 static bool is_candidate(const struct context *context, const struct span_row *row)
 {
-    const struct correlation *self = context->self;
-    if (row->is_root || row->marked || self->config.candidates == CANDIDATES_ALL)
-        return true;
-    return self->config.candidates == CANDIDATES_AUTO &&
-           service_is_wide(context->service, context->now.mono, self->config.remember);
+    return row->is_root || row->marked || decide_awaits_own(context);
 }
 
 /* A span that is not expected to have samples: only its own id is looked up. If it is found, spans
@@ -82,28 +78,36 @@ static void decide_by_rules(struct context *context, struct resource_plan *resou
             (struct decision){.edit.action = ACTION_AS_CAME, .reason = REASON_HOLD_FULL};
 }
 
+/* With `children: inherit`: a span that is decided after those above it. */
+static bool may_inherit(const struct correlation *self, const struct span_row *row)
+{
+    return self->config.children == CHILDREN_INHERIT && !row->is_root && !row->marked &&
+           row->candidate.own;
+}
+
 static void decide_confirmed(struct context *context, struct resource_plan *resource,
                              struct judge_limits *limits, struct span_row *row)
 {
     struct correlation *self = context->self;
-    bool inherit = self->config.children == CHILDREN_INHERIT;
-    if (is_candidate(context, row)) {
-        span_row_time(row, self, context->now);
-        row->counted = true;
-        if (!decide_by_index(context, &row->candidate, &row->decision))
-            decide_by_rules(context, resource, limits, row);
-        else if (!row->is_root && context->service->wide)
-            service_note_wide(context->service, context->now.mono);
-        if (row->is_root)
-            decide_note_root(context, row->candidate.own, &row->decision.edit);
-    } else if (inherit && row->candidate.own) {
-        row->is_child = true;
-        span_row_time(row, self, context->now);
+    bool child = may_inherit(self, row), found = false;
+    if (!child && !is_candidate(context, row)) {
+        decide_non_candidate(context, row);
+        return;
+    }
+    span_row_time(row, self, context->now);
+    if (!child || decide_awaits_own(context))
+        found = decide_by_index(context, &row->candidate, &row->decision);
+    if (found && !row->is_root && context->service->wide)
+        service_note_wide(context->service, context->now.mono);
+    row->is_child = child;
+    row->counted = !child;
+    if (child)
         ancestry_note(&self->ancestry, row->candidate.own, ANCESTRY_CHILD, row->candidate.parent,
                       context->second);
-    } else {
-        decide_non_candidate(context, row);
-    }
+    else if (!found)
+        decide_by_rules(context, resource, limits, row);
+    if (row->is_root)
+        decide_note_root(context, row->candidate.own, &row->decision.edit);
 }
 
 /* Most requests list children before their parents, so children are decided last. */
@@ -115,7 +119,7 @@ static void decide_children(struct context *context, struct trace_plan *plan,
         if (!row->is_child)
             continue;
         enter_resource(context, resource, limits);
-        decide_child(context, &row->candidate, &row->decision);
+        decide_child(context, &row->candidate, limits, &row->decision);
         row->counted =
             row->decision.edit.action == ACTION_LINK || row->decision.reason != REASON_NO_PARENT;
     }

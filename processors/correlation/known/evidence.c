@@ -141,9 +141,13 @@ static void judge_windows(struct judge_known *known, const struct service *servi
     struct sequence *bound = bound_sequence(process, windows, mono, remember);
     uint64_t careful = careful_until(service, process, windows, bound);
     bool is_careful = known->hold == DURATION_AUTO && mono < careful;
+    uint64_t slower = 0;
+    if (is_careful || windows->unknown)
+        slower = WINDOW_OF_SLOWER;
+    else if (mono < careful) /* no span waits for longer than hold */
+        slower = known->hold < WINDOW_OF_SLOWER ? known->hold : WINDOW_OF_SLOWER;
     known->window = judge_window(bound ? bound->longest : windows->longest,
-                                 bound ? bound->count : windows->count, service->from_go,
-                                 is_careful || windows->unknown);
+                                 bound ? bound->count : windows->count, service->from_go, slower);
     known->margin = judge_margin(known->window, windows->lateness);
     known->watermark = bound ? sequence_reach(bound) : windows->watermark;
     known->skew = skew_of(service);
@@ -152,7 +156,7 @@ static void judge_windows(struct judge_known *known, const struct service *servi
     else if (!is_careful && windows->only && service->process_count <= 1)
         known->passed =
             timeline_passed(windows->only, mono, known->margin, remember, &known->ask_at);
-    if (is_careful && careful < known->ask_at)
+    if (mono < careful && careful < known->ask_at)
         known->ask_at = careful;
 }
 

@@ -5,7 +5,6 @@
 
 #define WINDOW_UNTIL_TWO    (15 * NS_PER_S)
 #define WINDOW_OF_GO        (30 * NS_PER_S)
-#define WINDOW_FIRST_MINUTE (60 * NS_PER_S)
 #define FIRST_HOLD          (45 * NS_PER_S)
 #define FIRST_HOLD_OF_NODE  (75 * NS_PER_S)
 #define HOLD_AT_LEAST       (20 * NS_PER_S)
@@ -40,12 +39,12 @@ uint64_t judge_first_hold(uint64_t configured, bool from_node)
     return from_node ? FIRST_HOLD_OF_NODE : FIRST_HOLD;
 }
 
-uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go, bool first_minute)
+uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go, uint64_t slower)
 {
     uint64_t window = windows < 2 ? judge_larger(longest, WINDOW_UNTIL_TWO) : longest;
     if (from_go)
         window = judge_larger(window, WINDOW_OF_GO);
-    return first_minute ? judge_larger(window, WINDOW_FIRST_MINUTE) : window;
+    return judge_larger(window, slower);
 }
 
 uint64_t judge_margin(uint64_t window, uint64_t lateness)

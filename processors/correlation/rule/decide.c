@@ -176,21 +176,36 @@ static enum ancestry trace_up(const struct context *context, uint64_t parent,
     return ANCESTRY_UNLINKED;
 }
 
-void decide_child(const struct context *context, const struct candidate *candidate,
-                  struct decision *decision)
+bool decide_awaits_own(const struct context *context)
 {
+    const struct correlation_config *config = &context->self->config;
+    return config->candidates == CANDIDATES_ALL ||
+           (config->candidates == CANDIDATES_AUTO &&
+            service_is_wide(context->service, context->now.mono, config->remember));
+}
+
+void decide_child(const struct context *context, const struct candidate *candidate,
+                  const struct judge_limits *limits, struct decision *decision)
+{
+    const bool own_first = decide_awaits_own(context);
     struct span_figures figures;
     *decision = (struct decision){0};
     if (decide_lookup(context, candidate, &figures)) {
         decision->edit = decide_link(&figures);
         return;
     }
+    if (own_first)
+        decide_within(context, candidate, limits, decision);
+    if (own_first && decision->edit.action == ACTION_WAIT)
+        return;
     enum ancestry above = trace_up(context, candidate->parent, &figures);
     if (above == ANCESTRY_LINKED) {
         decision->edit = decide_link(&figures);
         decision->edit.inherited = true;
         return;
     }
+    if (own_first && above != ANCESTRY_WAITING)
+        return;
     if (above == ANCESTRY_UNLINKED) {
         decision->edit.action = ACTION_UNLINK;
         decision->reason = REASON_NO_PARENT;

@@ -67,9 +67,12 @@ void decide_within(const struct context *context, const struct candidate *candid
 /* The edit that links a span to these samples. */
 struct edit decide_link(const struct span_figures *figures);
 
-/* Decides a child of a local root, with `children: inherit`. */
+/* Whether spans below local roots wait for samples of their own. */
+bool decide_awaits_own(const struct context *context);
+
+/* Decides a child of a local root, with `children: inherit`. limits: as above. */
 void decide_child(const struct context *context, const struct candidate *candidate,
-                  struct decision *decision);
+                  const struct judge_limits *limits, struct decision *decision);
 
 /* With `children: inherit`: notes the decision about a local root. */
 void decide_note_root(const struct context *context, uint64_t own, const struct edit *edit);

@@ -85,7 +85,7 @@ static void judge_segment(const struct context *context, struct segment *segment
 }
 
 static void judge_children(const struct context *context, struct segment *segment,
-                           struct release *release)
+                           const struct judge_limits *limits, struct release *release)
 {
     uint32_t left = segment->children;
     struct held *held = segment->spans;
@@ -95,7 +95,7 @@ static void judge_children(const struct context *context, struct segment *segmen
         struct candidate candidate = waiting_ask(held);
         struct decision decision;
         left--;
-        decide_child(context, &candidate, &decision);
+        decide_child(context, &candidate, limits, &decision);
         if (decision.edit.action != ACTION_WAIT)
             waiting_let_go(context, held, &candidate, &decision, release);
     }
@@ -105,6 +105,7 @@ static void judge_children(const struct context *context, struct segment *segmen
 static void judge_all_children(const struct context *context, struct release *release)
 {
     struct process *process = context->process;
+    const struct judge_limits limits = judge_limits(&context->known, context->now.mono);
     struct segment *next;
     process->children_due = TIME_NEVER;
     for (struct segment *segment = process->oldest; segment; segment = next) {
@@ -112,7 +113,7 @@ static void judge_all_children(const struct context *context, struct release *re
         if (segment->children == 0)
             continue;
         process->children_due = context->now.mono + NS_PER_S;
-        judge_children(context, segment, release);
+        judge_children(context, segment, &limits, release);
     }
 }
 
@@ -305,7 +306,7 @@ void waiting_link(const struct context *context, const struct sighting *sighting
             others++;
             continue;
         }
-        if (context->service->wide && !(held->flags & (HELD_ROOT | HELD_CHILD)))
+        if (context->service->wide && !(held->flags & HELD_ROOT))
             service_note_wide(context->service, context->now.mono);
         link_held(context, sighting, held, release);
         found = true;
@@ -386,7 +387,7 @@ static uint64_t judge_finally(struct correlation *self, struct segment *segment,
         struct decision decision;
         left--;
         if (children)
-            decide_child(&context, &candidate, &decision);
+            decide_child(&context, &candidate, &limits, &decision);
         else
             rule_held(&context, &candidate, &limits, &decision);
         if (decision.edit.action == ACTION_WAIT) {

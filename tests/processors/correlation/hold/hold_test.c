@@ -237,6 +237,30 @@ START_TEST(children_inherit_the_id_of_a_linked_local_root)
 }
 END_TEST
 
+/* They wait for their own first. */
+START_TEST(children_that_may_have_samples_of_their_own_inherit_without)
+{
+    struct rig rig;
+    rig_open(&rig, "{children: inherit, candidates: all}");
+    rig_warm(&rig);
+    const uint64_t from = RIG_WARM - S, to = RIG_WARM;
+    RIG_SPANS(&rig, {.id = 4, .parent = 1, .start = from, .end = to},
+              {.id = 3, .parent = 2, .start = from, .end = to},
+              {.id = 2, .parent = 1, .start = from, .end = to}, {.id = 1, .start = from, .end = to},
+              {.id = 12, .parent = 11, .start = from, .end = to},
+              {.id = 11, .start = from, .end = to});
+    rig_window(&rig, 1, 0, 0);
+    rig_advance(&rig, 2 * S);
+    ck_assert(rig_linked(&rig, 1) && rig_waits(&rig, 2) && rig_waits(&rig, 4));
+    rig_window(&rig, 2, 0, 0);
+    rig_advance(&rig, 60 * S);
+    ck_assert(rig_linked(&rig, 2));
+    ck_assert(rig_linked_as(&rig, 3, 2) && rig_linked_as(&rig, 4, 1));
+    ck_assert(rig_bare(&rig, 11) && rig_bare(&rig, 12));
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(children_of_a_root_that_never_comes_leave_when_the_hold_runs_out)
 {
     struct rig rig;
@@ -478,6 +502,7 @@ SUITE_MAIN("correlation hold", past_hold_max_spans_the_oldest_leave_as_they_came
            a_request_of_which_downstream_takes_nothing_is_not_held_in_part,
            at_close_spans_leave_judged_or_as_they_came, what_nobody_takes_at_close_is_counted,
            children_inherit_the_id_of_a_linked_local_root,
+           children_that_may_have_samples_of_their_own_inherit_without,
            children_of_a_root_that_never_comes_leave_when_the_hold_runs_out,
            a_child_waits_for_as_long_as_its_root_does,
            a_child_whose_root_was_seen_and_not_taken_leaves_too,

@@ -42,25 +42,25 @@ END_TEST
 
 START_TEST(a_window_is_fifteen_seconds_until_two_were_seen)
 {
-    ck_assert_uint_eq(judge_window(0, 0, false, false), 15 * S);
-    ck_assert_uint_eq(judge_window(10 * S, 1, false, false), 15 * S);
-    ck_assert_uint_eq(judge_window(60 * S, 1, false, false), 60 * S);
-    ck_assert_uint_eq(judge_window(10 * S, 2, false, false), 10 * S);
+    ck_assert_uint_eq(judge_window(0, 0, false, 0), 15 * S);
+    ck_assert_uint_eq(judge_window(10 * S, 1, false, 0), 15 * S);
+    ck_assert_uint_eq(judge_window(60 * S, 1, false, 0), 60 * S);
+    ck_assert_uint_eq(judge_window(10 * S, 2, false, 0), 10 * S);
 }
 END_TEST
 
 START_TEST(a_window_of_pyroscope_go_is_thirty_seconds_at_least)
 {
-    ck_assert_uint_eq(judge_window(15 * S, 2, true, false), 30 * S);
-    ck_assert_uint_eq(judge_window(31 * S, 7, true, false), 31 * S);
-    ck_assert_uint_eq(judge_window(0, 0, true, false), 30 * S);
+    ck_assert_uint_eq(judge_window(15 * S, 2, true, 0), 30 * S);
+    ck_assert_uint_eq(judge_window(31 * S, 7, true, 0), 31 * S);
+    ck_assert_uint_eq(judge_window(0, 0, true, 0), 30 * S);
 }
 END_TEST
 
 START_TEST(in_the_first_minute_a_slower_profiler_may_be_silent_still)
 {
-    ck_assert_uint_eq(judge_window(10 * S, 5, false, true), 60 * S);
-    ck_assert_uint_eq(judge_window(90 * S, 5, false, true), 90 * S);
+    ck_assert_uint_eq(judge_window(10 * S, 5, false, 60 * S), 60 * S);
+    ck_assert_uint_eq(judge_window(90 * S, 5, false, 60 * S), 90 * S);
 }
 END_TEST
 
