@@ -69,7 +69,8 @@ static void free_entry(struct journal *journal, struct journal_entry *entry)
 /* Lock held. */
 static void settle_now(struct journal *journal, struct journal_entry *entry)
 {
-    segment_settle(&entry->segment->file, entry->slot, entry->segment->found_end);
+    if (!segment_settle(&entry->segment->file, entry->slot, entry->segment->found_end))
+        journal->figures.unmarked++;
     journal_marks_drop(journal, entry);
     journal_entry_unlink(entry);
     journal->figures.live--;
@@ -82,13 +83,22 @@ static void settle_now(struct journal *journal, struct journal_entry *entry)
 void journal_settle(struct journal *journal, struct journal_entry *entry)
 {
     pthread_mutex_lock(&journal->lock);
+    uint64_t unmarked = journal->figures.unmarked;
+    errno = 0;
     if (journal->notes_unwritten > 0) {
         entry->later = journal->to_settle;
         journal->to_settle = entry;
     } else {
         settle_now(journal, entry);
     }
+    int error = errno;
+    bool tells = journal->figures.unmarked != unmarked;
     pthread_mutex_unlock(&journal->lock);
+    if (tells && journal_tells_unsaved(journal))
+        log_error("journal: cannot note in \"%s\" that requests were delivered: %s; the next start "
+                  "would send them again",
+                  journal->settings.directory,
+                  error ? strerrordesc_np(error) : "its files were cut");
 }
 
 /* Lock held. */

@@ -54,7 +54,7 @@ struct journal {
     uint64_t unsaved_told; /* mono: when it was logged last that one could not be; 0: never */
     struct journal_entry *to_settle; /* entries to settle once the pending notes are written */
     struct {
-        _Atomic uint64_t live, bytes, appended, syncs, damaged, refused;
+        _Atomic uint64_t live, bytes, appended, syncs, damaged, refused, unmarked;
         _Atomic uint64_t damaged_requests; /* at least; of entries' segments */
     } figures;                             /* written under lock */
     size_t unanswered;                     /* appends */

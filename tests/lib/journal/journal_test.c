@@ -692,6 +692,26 @@ START_TEST(room_that_comes_and_goes_is_told_once)
 }
 END_TEST
 
+START_TEST(deliveries_that_cannot_be_noted_are_told)
+{
+    FILE *log = tmpfile();
+    ck_assert_int_ge(dup2(fileno(log), STDERR_FILENO), 0);
+    struct journal *journal = open_with_fake_clock();
+    struct journal_entry *one = append_text(journal, "one"), *two = append_text(journal, "two");
+    set_room(false);
+    journal_settle(journal, one);
+    journal_settle(journal, two);
+    set_room(true);
+    ck_assert_uint_eq(count_lines(log, "\n"), 1);
+    ck_assert_uint_eq(count_lines(log, "that requests were delivered: File too large"), 1);
+    journal_close(journal);
+    journal = open_journal();
+    ck_assert_str_eq(settle_next(journal), "one");
+    ck_assert_str_eq(settle_next(journal), "two");
+    journal_close(journal);
+}
+END_TEST
+
 START_TEST(only_what_is_written_ends_the_trouble)
 {
     static uint8_t content[16 * MIB];
@@ -1389,6 +1409,7 @@ int main(void)
     tcase_add_test(tests, a_few_old_entries_do_not_hold_up_the_space_of_many);
     tcase_add_test(tests, a_disk_that_refuses_is_named_and_tried_again);
     tcase_add_test(tests, room_that_comes_and_goes_is_told_once);
+    tcase_add_test(tests, deliveries_that_cannot_be_noted_are_told);
     tcase_add_test(tests, only_what_is_written_ends_the_trouble);
     tcase_add_test(tests, what_the_disk_refuses_to_sync_is_refused_and_not_found);
     tcase_add_test(tests, the_name_of_a_file_is_on_the_disk_before_the_answer);
