@@ -172,6 +172,16 @@ static bool is_cut(const struct status *self, const struct wanted *wanted,
                             : flame->profiles == 0;
 }
 
+/* A time in the past whose samples an earlier process took. NULL: this one has taken them. */
+static const char *say_before_start(const struct status *self, const struct flame_query *query)
+{
+    if (query->to_ns == UINT64_MAX || query->from_ns >= self->opened)
+        return NULL;
+    return query->to_ns <= self->opened
+               ? "This process started later: samples of that time are not known."
+               : "This process started within that time: samples from before are missing.";
+}
+
 static void say_not_drawn(struct status *self, struct wanted *wanted, struct flame *flame)
 {
     const struct flame_query *query = wanted->query;
@@ -195,7 +205,9 @@ static void say_not_drawn(struct status *self, struct wanted *wanted, struct fla
     else if (*query->trace && looked_opened_amid(self, wanted->began))
         flame->text = "The trace began before this process did: samples of spans that passed "
                       "before are missing.";
-    else
+    else if (*query->service && !*query->span)
+        flame->text = say_before_start(self, query);
+    if (!flame->text)
         return;
     flame->fix = "Look at them in the backend that they were sent to.";
 }

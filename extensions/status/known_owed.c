@@ -104,7 +104,7 @@ static void known_note_tenant(struct known *known, const struct known_span *span
     for (; each; each = known_next(known, each))
         if (each->decided && each->action != WATCH_LINKED && !known_has_samples(each) &&
             !known_shares_tenant(known, each, span->under))
-            reason_note_tenant(known, each->service, span->under);
+            reason_note_tenant(known, each, span->under);
 }
 
 void known_settle(struct known *known, uint64_t now)

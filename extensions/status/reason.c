@@ -199,6 +199,8 @@ static const struct watch_reason *unnamed_reason(const struct known *known,
         return service->confirms_from > span->decided ? &before_first : &not_profiled_lately;
     if (!is_word(decided, "no_sample"))
         return decided;
+    if (service->tenant_under && known_sampled_elsewhere(known, span))
+        return &tenants_differ;
     if (service->no_ids)
         return known->reasons[service->no_ids - 1];
     if (service->unmatched && span->decided > service->linked_at)

@@ -45,8 +45,8 @@ void reason_child(const struct known *known, struct view service, struct told_re
 void reason_names_fix(const struct known *known, const struct known_service *service,
                       const struct known_service *other, char *out, size_t size);
 
-/* Notes that samples with ids of spans of a service came under one of another tenant. */
-void reason_note_tenant(struct known *known, uint16_t service, uint16_t other);
+/* Notes that samples with the id of a span came under a service of another tenant. */
+void reason_note_tenant(struct known *known, struct known_span *span, uint16_t other);
 
 /* Says so of a service of which that was noted. */
 void reason_tell_tenants(const struct known *known, const struct known_service *service,

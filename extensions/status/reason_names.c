@@ -34,12 +34,15 @@ void reason_names_fix(const struct known *known, const struct known_service *ser
              VIEW_ARG(spans), name_setting(service->language), VIEW_ARG(profiles));
 }
 
-void reason_note_tenant(struct known *known, uint16_t service, uint16_t other)
+void reason_note_tenant(struct known *known, struct known_span *span, uint16_t other)
 {
-    bool noted = known->services[service]->tenant_under;
-    known->services[service]->tenant_under = other;
+    struct known_service *service = known->services[span->service];
+    bool noted = service->tenant_under;
+    service->tenant_under = other;
+    if (noted)
+        reason_recount(known, span);
     for (uint32_t i = 0; !noted && i < known->span_count; i++)
-        if (known_at(known, i)->service == service)
+        if (known_at(known, i)->service == span->service)
             reason_recount(known, known_at(known, i));
 }
 

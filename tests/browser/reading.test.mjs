@@ -240,7 +240,7 @@ describe("a linked span", () => {
 
   test("is compared with the mean of its route, not with what was before", async () => {
     const page = await open(browser, `${spanlink.url}/#/flame?span=${root.spanId}&vs=route&show=both`);
-    await page.getByText(/, the mean of 2 linked spans of/).waitFor();
+    await page.getByText(/, the mean of 2 spans that samples name, of/).waitFor();
     await page.getByRole("button", { name: /^main, self 0, total 30 ms, mean 40 ms, less by 10 ms/ })
       .waitFor({ state: "attached" });
     for (const name of ["Mean", "This", "Change"]) {

@@ -190,7 +190,7 @@ describe("a flame graph", () => {
   test("compares a span with the mean of its route", async () => {
     const page = await at(`flame?span=${linked.root_span_id}`);
     await page.getByLabel("Compare with").selectOption("its route's mean");
-    await page.getByText(/, the mean of \d+ linked spans? of/).waitFor();
+    await page.getByText(/, the mean of \d+ spans? that samples name, of/).waitFor();
     await page.getByRole("button", { name: "Shares" }).click();
     await page.getByRole("button",
       { name: /^total, self .*, total 100 %, mean 100 %/ }).waitFor({ state: "attached" });

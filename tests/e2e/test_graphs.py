@@ -123,6 +123,22 @@ def test_a_route_has_the_samples_of_the_profiles_that_its_service_has(tmp_path):
     assert status.stop() == 0, status.tail()
 
 
+def test_a_time_before_the_start_is_not_known(tmp_path):
+    status, start = Status(tmp_path), time.time_ns()
+    request, pprof = spans_named("shop", ["GET /"], start)
+    status.push("shop", pprof, start, 10**9)
+    status.send(request)
+    harness.wait_for(lambda: total(status, service="shop", name="GET /"), 10)
+    for route in ({}, {"name": "GET /"}):
+        for begin, end, when in (("-30m", "-15m", "later"), ("-15m", "-0m", "within")):
+            graph = status.get("/api/flamegraph", service="shop", **route,
+                               **{"from": begin, "to": end})
+            assert graph["truncated"] and f"started {when}" in graph["text"], graph
+        graph = status.get("/api/flamegraph", service="shop", **route, **{"from": "-15m"})
+        assert not graph["truncated"] and not graph["text"]
+    assert status.stop() == 0, status.tail()
+
+
 @pytest.mark.parametrize("profile_time", ["auto", "keep"])
 @pytest.mark.parametrize("length", [30, 31, 60, 90])
 def test_a_window_is_drawn_where_it_was(tmp_path, profile_time, length):

@@ -242,8 +242,9 @@ export class FlamePanel {
 		if (!this.against) return h("p.summary", parts);
 		return h("p.summary", parts, " against ",
 			h("b", inUnit(this.meta.before, this.meta.unit)), this.against.mean
-				? `, the mean of ${plural(this.meta.spans, "linked span")} of ` : " of ",
+				? `, the mean of ${plural(this.meta.spans, "span")} that samples name, of ` : " of ",
 			`${this.against.words}${this.meta.before ? "" : ", which has no samples"} `,
+			this.meta.lacks && h("span.badge.warn", this.meta.lacks), " ",
 			h("span.legend", ["less", "more"].map((kind) => [h(`i.${kind}`),
 				kind, this.against.was === "before" && " now"])));
 	}

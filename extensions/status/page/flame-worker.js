@@ -50,18 +50,21 @@ async function pair(query, against) {
 	return [...made, shared];
 }
 
+const lacks = ({ text, fix }) => [text, fix].filter(Boolean).join(" ");
+
 async function load({ id, query, against, share, mean }) {
 	newest = id;
 	const [answer, other, types = answer.types ?? []] = against ? await pair(query, against) : [await graph(query)];
 	const { unit, type, aggregation } = other && !answer.types?.length ? other : answer;
 	const meta = { unit, type, types, last: aggregation === "last", total: answer.total, samples: answer.samples,
-		missing: [answer.text, answer.fix].filter(Boolean).join(" ") };
+		missing: lacks(answer) };
 	const times = mean ? 1 / Math.max(1, other.spans) : 1;
 	const after = fromAnswer(answer);
 	let made = after;
 	if (other) {
 		meta.before = other.total * times;
 		meta.spans = other.spans;
+		meta.lacks = lacks(other);
 		const scale = share ? [1 / (other.total || 1), 1 / (answer.total || 1)] : [times, 1];
 		made = compare(fromAnswer(other), after, scale);
 	}

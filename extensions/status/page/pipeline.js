@@ -1,7 +1,7 @@
 /* A live picture of the pipelines, and the configuration. */
 import { connection, get, poll } from "./api.js";
 import { spark } from "./chart.js";
-import { fill, h, onResize, s } from "./dom.js";
+import { fill, h, onResize, refill, s } from "./dom.js";
 import { bytes, count, duration, plural, problems, rate } from "./format.js";
 import { anchor, code, failure, muted, number, para, table, troubles } from "./parts.js";
 
@@ -74,7 +74,8 @@ export class View {
 		this.looks.push({ now, clock });
 		this.last = now;
 		this.wrongs = problems(now);
-		fill(this.wrong, troubles(this.wrongs));
+		const wrong = h("div", troubles(this.wrongs));
+		if (wrong.textContent !== this.wrong.textContent) fill(this.wrong, wrong);
 		this.showGauges(now);
 		const shape = JSON.stringify([now.pipelines,
 			now.components.map((each) => [each.kind, each.id, each.doc])]);
@@ -87,25 +88,31 @@ export class View {
 	showGauges({ version, uptime_ns, rss_bytes, budget, hold, journal }) {
 		const counted = budget?.used_bytes + budget?.beyond_bytes;
 		const threshold = budget?.threshold_bytes || budget?.limit_bytes || 1;
-		const gauge = (label, value, more, part, doc) => h("div.gauge",
-			h("dt", doc ? documentation({ doc: `/docs/${doc}`, id: label }) : label),
-			h("dd", h("b", value), more && muted(more),
-				part !== undefined && h("i",
-					{ class: `meter ${part > 0.9 ? "bad" : part > 0.7 ? "warn" : ""}`,
-					style: { "--part": `${Math.min(100, part * 100)}%` } })));
-		fill(this.gauges,
-			gauge("Running", duration(Math.floor(uptime_ns / 1e9) * 1e9 || 1e9), `version ${version}`),
-			budget && gauge("Memory budget", bytes(counted), `of ${bytes(budget.limit_bytes)}, refuses ` +
-				`above ${bytes(threshold)}, ${bytes(rss_bytes)} resident`,
-				counted / threshold, "processors/memory_limiter"),
-			hold && gauge("Waiting for samples", plural(hold.spans, "span"),
-				hold.spans ? `${bytes(hold.bytes)}, oldest ${duration(hold.oldest_ns)}` : "", undefined,
-				"processors/correlation"),
-			journal ? gauge("Journal", bytes(journal.bytes), `of ${bytes(journal.limit_bytes)}, ` +
-				`${count(journal.entries)} requests` +
+		const gauges = [
+			["Running", "", duration(Math.floor(uptime_ns / 1e9) * 1e9 || 1e9), `version ${version}`],
+			budget && ["Memory budget", "processors/memory_limiter", bytes(counted),
+				`of ${bytes(budget.limit_bytes)}, refuses above ${bytes(threshold)}, ` +
+				`${bytes(rss_bytes)} resident`, counted / threshold],
+			hold && ["Waiting for samples", "processors/correlation", plural(hold.spans, "span"),
+				hold.spans ? `${bytes(hold.bytes)}, oldest ${duration(hold.oldest_ns)}` : ""],
+			journal ? ["Journal", "extensions/journal", bytes(journal.bytes),
+				`of ${bytes(journal.limit_bytes)}, ${count(journal.entries)} requests` +
 				(journal.replay_left ? `, ${count(journal.replay_left)} to replay` : ""),
-				journal.bytes / (journal.limit_bytes || 1), "extensions/journal")
-				: gauge("Journal", "off", "accepted data is in memory only", undefined, "extensions/journal"));
+				journal.bytes / (journal.limit_bytes || 1)]
+				: ["Journal", "extensions/journal", "off", "accepted data is in memory only"],
+		].filter(Boolean);
+		const shape = gauges.map(([label]) => label).join();
+		/* A link that is made anew loses the focus. */
+		if (shape !== this.gaugeShape) {
+			this.values = gauges.map(() => h("dd"));
+			fill(this.gauges, gauges.map(([label, doc], i) => h("div.gauge",
+				h("dt", doc ? documentation({ doc: `/docs/${doc}`, id: label }) : label), this.values[i])));
+			this.gaugeShape = shape;
+		}
+		gauges.forEach(([, , value, more, part], i) => fill(this.values[i], h("b", value),
+			more && muted(more), part !== undefined && h("i",
+				{ class: `meter ${part > 0.9 ? "bad" : part > 0.7 ? "warn" : ""}`,
+				style: { "--part": `${Math.min(100, part * 100)}%` } })));
 	}
 
 	/* Stages: receivers, the processors by their position, exporters. */
@@ -241,7 +248,7 @@ export class View {
 		const state = JSON.stringify(rows.map(({ each, cause, count: n }) => [each.id, cause, n]));
 		if (state === this.refused) return;
 		this.refused = state;
-		fill(this.trouble, h("h2", "Refused and lost"), rows.length === 0
+		refill(this.trouble, h("h2", "Refused and lost"), rows.length === 0
 			? para(muted("Nothing has been refused or lost."))
 			: table("Refused and lost", ["Component", "Cause", "Effect", "Count"],
 				rows.map(({ each, cause, item, lost, count: n }) => [documentation(each), cause,

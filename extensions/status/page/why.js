@@ -25,7 +25,10 @@ const HEADINGS = { linked: "It has a flame graph", not_linked: "It has no flame 
 	unknown: "This span is not known" };
 
 /* A linked span has something to do if its link opens nothing. */
-function headingOf({ decision, fix, samples }) {
+function headingOf({ decision, fix, samples, profile_id }) {
+	if (decision === "as_came" && profile_id && !samples) {
+		return "It was forwarded with its SDK's link, which may open nothing";
+	}
 	if (decision === "linked" && fix) return "It is linked, but its flame graph is hard to find";
 	return samples > 0 && ["not_linked", "as_came"].includes(decision)
 		? "It has samples, but no link" : HEADINGS[decision] ?? decision;

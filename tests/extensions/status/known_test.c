@@ -1216,6 +1216,28 @@ START_TEST(samples_that_came_from_another_tenant_are_told)
 }
 END_TEST
 
+START_TEST(samples_of_one_span_from_another_tenant_are_told)
+{
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    sampled_of(&rig, "a", 1, 10);
+    decide_of(&rig, shop_of("a"), 1, true, NOW);
+    for (uint64_t id = 2; id <= 4; id++)
+        decide_of(&rig, shop_of("a"), id, false, NOW);
+    for (uint64_t id = 2; id <= 3; id++) {
+        sampled_of(&rig, "b", id, 10);
+        known_settle(&rig.known, NOW);
+        ck_assert(reason_of(&rig.known,
+                            known_find_in(&rig.known, id, VIEW("shop"), VIEW("a")), &told));
+        ck_assert_str_eq(told.word, REASON_TENANTS_DIFFER);
+    }
+    ck_assert_uint_eq(counted(&rig, "shop", REASON_TENANTS_DIFFER), 2);
+    ck_assert_uint_eq(counted(&rig, "shop", "no_sample"), 1);
+    rig_release(&rig);
+}
+END_TEST
+
 START_TEST(a_span_of_two_tenants_whose_profiles_come_to_one_is_no_mistake)
 {
     struct rig rig;
@@ -2413,6 +2435,7 @@ SUITE_MAIN(
     spans_are_told_that_confirm_by_leaves_out_what_names_others,
     a_span_of_two_tenants_is_found_by_trace_and_link,
     samples_that_came_from_another_tenant_are_told,
+    samples_of_one_span_from_another_tenant_are_told,
     a_span_of_two_tenants_whose_profiles_come_to_one_is_no_mistake, a_tenant_has_samples_of_its_own,
     nothing_is_lost_from_the_sums_when_ids_are_forgotten,
     a_span_that_is_forgotten_and_looked_at_again_counts_once,
