@@ -294,6 +294,7 @@ static const struct {
     const char *key, *word;
 } items[] = {{"spans", "spans"},
              {"profile_samples", "samples"},
+             {"profiles", "profiles"}, /* that an exporter dropped */
              {"metric_points", "points"},
              {"log_records", "records"},
              {NULL, "-"}};
@@ -352,7 +353,7 @@ static void put_item(struct drawing *drawing, const struct top_value *component,
         put_count(ins / time, came);
     if (strcmp(kind, "receiver") != 0)
         put_count(outs / time, left);
-    put_line(drawing, false, "%s %-7s %8s %8s %9s %7.0f %7.0f", begin, items[item].word, came, left,
+    put_line(drawing, false, "%s %-8s%8s %8s %9s %7.0f %7.0f", begin, items[item].word, came, left,
              length, refused, sum_of(component, lost, 1, key));
 }
 

@@ -23,14 +23,16 @@ if [ -n "$made_for" ] && ! [ "$made_for" -ef . ]; then
   fresh=(--fresh)
 fi
 
-# BUILD_NOTICE is printed if anything is to be compiled.
+# BUILD_NOTICE is printed if a source is newer than the program. ninja cannot tell beforehand: its dry
+# run ends where it would run cmake.
 notice() {
   [ -n "${BUILD_NOTICE:-}" ] || return 0
-  ! cmake --build --preset "$preset" "$@" -- -n | grep Building || echo "$BUILD_NOTICE" >&3
+  [ -z "$(find CMakeLists.txt cmake cli lib pipeline receivers processors exporters extensions \
+    -type f -newer "$folder/spanlink" -print -quit 2>&1)" ] || echo "$BUILD_NOTICE" >&3
 }
 
 exec 3>&1
-if ! { cmake "${fresh[@]}" --preset "$preset" && notice "$@" && cmake --build --preset "$preset" "$@"; } \
+if ! { notice && cmake "${fresh[@]}" --preset "$preset" && cmake --build --preset "$preset" "$@"; } \
   >"$log" 2>&1; then
   cat "$log" >&2
   echo "could not build $folder; the lines above are in $log" >&2
