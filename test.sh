@@ -116,7 +116,7 @@ e2e_run() {
     waits+=("tests/e2e/test_$module.py")
     others+=(--ignore "tests/e2e/test_$module.py")
   done
-  pytest_run tests/e2e "${soak[@]}" "${others[@]}" --numprocesses 4
+  pytest_run tests/e2e "${soak[@]}" "${others[@]}" --numprocesses 3
   pytest_run "${waits[@]}" "${soak[@]}"
 }
 
@@ -182,7 +182,7 @@ both() {
   local beside
   mkdir -p "$logs/computing"
   # shellcheck disable=SC2086
-  TEST_LOGS=$logs/computing setsid nice -n 5 ./test.sh "${options[@]}" $computing \
+  TEST_LOGS=$logs/computing setsid nice -n 19 ./test.sh "${options[@]}" $computing \
     >"$logs/computing.log" 2>&1 &
   beside=$!
   # shellcheck disable=SC2064

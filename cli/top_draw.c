@@ -298,7 +298,6 @@ static const struct {
              {"metric_points", "points"},
              {"log_records", "records"},
              {NULL, "-"}};
-
 static const char *const counted[] = {"accepted", "incoming", "outgoing", "sent", "dropped"};
 enum { COUNTED = sizeof counted / sizeof *counted };
 

@@ -47,16 +47,6 @@ bool known_shares_tenant(const struct known *known, const struct known_span *spa
            known->services[span->service]->tenant == known->services[service]->tenant;
 }
 
-bool known_sampled_elsewhere(const struct known *known, const struct known_span *span)
-{
-    const struct known_span *each = known->has_tenants ? known_find(known, span->id) : NULL;
-    for (; each; each = known_next(known, each))
-        if (!each->decided && !each->dealt && known_has_samples(each) &&
-            !known_shares_tenant(known, span, each->under))
-            return true;
-    return false;
-}
-
 /* Tenants may not be separated. */
 static bool known_is_in(const struct known *known, const struct known_span *span,
                         struct view tenant)

@@ -28,9 +28,6 @@ struct known_span *known_find_as(const struct known *known, uint64_t id, struct 
 bool known_shares_tenant(const struct known *known, const struct known_span *span,
                          uint16_t service);
 
-/* Whether samples with the id of a span came from another tenant, of which no such span passed. */
-bool known_sampled_elsewhere(const struct known *known, const struct known_span *span);
-
 /* A window that came; NULL: it is forgotten, or there is none (0). */
 static inline const struct known_window *known_window(const struct known *known, uint32_t serial)
 {

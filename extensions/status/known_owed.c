@@ -96,6 +96,16 @@ void known_miss(struct known *known, struct known_span *span)
     known_lend(known, span);
 }
 
+bool known_sampled_elsewhere(const struct known *known, const struct known_span *span)
+{
+    const struct known_span *each = known->has_tenants ? known_find(known, span->id) : NULL;
+    for (; each; each = known_next(known, each))
+        if (!each->decided && !each->dealt && known_has_samples(each) &&
+            !known_shares_tenant(known, span, each->under))
+            return true;
+    return false;
+}
+
 /* Samples came whose span did not pass. If one of another tenant did, and has none, it may be that.
  */
 static void known_note_tenant(struct known *known, const struct known_span *span)

@@ -31,6 +31,9 @@ void known_miss(struct known *known, struct known_span *span);
 /* What it owes stays where it is. */
 void known_pay(struct known *known, struct known_span *span);
 
+/* Whether samples with the id of a span came from another tenant, of which no such span passed. */
+bool known_sampled_elsewhere(const struct known *known, const struct known_span *span);
+
 /* Whether samples came of spans that may have passed before without being held. Each is told once:
  * at once while the first profiles of a service have just come, then within a minute, or within
  * seconds if somebody looks. now: wall. */

@@ -1,6 +1,7 @@
 #include "extensions/status/reason.h"
 
 #include "extensions/status/known_find.h"
+#include "extensions/status/known_owed.h"
 #include "extensions/status/trouble.h"
 #include "pipeline/watch_texts.h"
 

@@ -3,13 +3,13 @@
 #include "lib/base/clock.h"
 #include "lib/settings/key.h"
 
-#define WINDOW_UNTIL_TWO    (15 * NS_PER_S)
-#define WINDOW_OF_GO        (30 * NS_PER_S)
-#define FIRST_HOLD          (45 * NS_PER_S)
-#define FIRST_HOLD_OF_NODE  (75 * NS_PER_S)
-#define HOLD_AT_LEAST       (20 * NS_PER_S)
-#define MARGIN_AT_LEAST     (2 * NS_PER_S)
-#define LATER_AT_LEAST      (500 * NS_PER_MS)
+#define WINDOW_UNTIL_TWO   (15 * NS_PER_S)
+#define WINDOW_OF_GO       (30 * NS_PER_S)
+#define FIRST_HOLD         (45 * NS_PER_S)
+#define FIRST_HOLD_OF_NODE (75 * NS_PER_S)
+#define HOLD_AT_LEAST      (20 * NS_PER_S)
+#define MARGIN_AT_LEAST    (2 * NS_PER_S)
+#define LATER_AT_LEAST     (500 * NS_PER_MS)
 
 static uint64_t judge_larger(uint64_t a, uint64_t b)
 {

@@ -1228,8 +1228,8 @@ START_TEST(samples_of_one_span_from_another_tenant_are_told)
     for (uint64_t id = 2; id <= 3; id++) {
         sampled_of(&rig, "b", id, 10);
         known_settle(&rig.known, NOW);
-        ck_assert(reason_of(&rig.known,
-                            known_find_in(&rig.known, id, VIEW("shop"), VIEW("a")), &told));
+        ck_assert(
+            reason_of(&rig.known, known_find_in(&rig.known, id, VIEW("shop"), VIEW("a")), &told));
         ck_assert_str_eq(told.word, REASON_TENANTS_DIFFER);
     }
     ck_assert_uint_eq(counted(&rig, "shop", REASON_TENANTS_DIFFER), 2);

@@ -698,6 +698,7 @@ START_TEST(deliveries_that_cannot_be_noted_are_told)
     ck_assert_int_ge(dup2(fileno(log), STDERR_FILENO), 0);
     struct journal *journal = open_with_fake_clock();
     struct journal_entry *one = append_text(journal, "one"), *two = append_text(journal, "two");
+    journal_keep(journal, append_text(journal, "kept"));
     set_room(false);
     journal_settle(journal, one);
     journal_settle(journal, two);
@@ -708,6 +709,7 @@ START_TEST(deliveries_that_cannot_be_noted_are_told)
     journal = open_journal();
     ck_assert_str_eq(settle_next(journal), "one");
     ck_assert_str_eq(settle_next(journal), "two");
+    ck_assert_str_eq(settle_next(journal), "kept");
     journal_close(journal);
 }
 END_TEST
