@@ -872,14 +872,14 @@ def test_a_child_is_told_of_profiles_without_span_ids(tmp_path):
     (trace, root), (_, child) = ids(1), ids(2)
 
     def told(number=1):
-        """What is told of the first root, after one more and a profile of its time."""
+        """What is told of the root before, after one more and a profile of its time."""
         end, length = time.time_ns(), 200_000_000
         status.send(uploads.trace_request("bare", [
             (*ids(number), end - length // 2, end - length // 4, False)]))
         pprof = uploads.Pprof([("samples", "count"), ("cpu", "nanoseconds")])
         pprof.sample([20, length], STACKS["a"][0])
         status.push("bare", pprof, end - length, length)
-        answer = status.get(f"/api/spans/{root}")
+        answer = status.get(f"/api/spans/{ids(number - 1)[1]}")
         return answer if answer["reason"] == "no_ids" else None
     begin = time.time_ns()
     harness.wait_for(lambda: time.time_ns() > begin + 300_000_000, 5)
@@ -1569,7 +1569,7 @@ def test_a_large_profile_is_kept_and_one_too_large_is_missed(tmp_path):
                                                      True)]))
         status.push_raw("large", raw)
         path = f"/api/spans/{span}"
-        assert harness.wait_for(lambda: status.get(path)["decision"] == "linked", 30)
+        assert harness.wait_for(lambda: status.get(path)["decision"] == "linked", 120)
         decided = status.get(path)
         whole = status.get("/api/flamegraph", service="large")
         own = status.get("/api/flamegraph", span=span)

@@ -108,7 +108,7 @@ class Subject(harness.Program):
         for signal in payloads.REQUESTS:
             body = payloads.build(signal, "page").SerializeToString()
             test_collector.send(self.at, signal, "grpc", body)
-        self.samples = harness.wait_for(self.complete, 10) or read(scrape(self.page).text)
+        self.samples = harness.wait_for(self.complete, 60) or read(scrape(self.page).text)
 
     def complete(self):
         samples = read(scrape(self.page).text)
