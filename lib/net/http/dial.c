@@ -172,10 +172,10 @@ static void add_tls(const struct dial *dial, bool tls, struct sentence *out)
 {
     if (dial->speech == DIAL_OTLP_GRPC)
         dial_add(out, tls ? "the port requires TLS: leave out tls.insecure, or write https://"
-                          : "the port does not speak TLS: set tls.insecure: true");
+                          : HTTP_NO_TLS ": set tls.insecure: true");
     else
         dial_add(out, tls ? "the port requires TLS: the endpoint must begin with https://"
-                          : "the port does not speak TLS: the endpoint must begin with http://");
+                          : HTTP_NO_TLS ": the endpoint must begin with http://");
 }
 
 /* Adds nothing if no other protocol answers. */
@@ -189,6 +189,8 @@ static bool add_probed(const struct dial *dial, struct sentence *out)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (!probe_answers(dial, &others[i]))
             continue;
+        if (others[i].grpc == own.grpc && strstr(out->text, HTTP_NO_TLS))
+            return true;
         dial_add(out, "; ");
         if (others[i].grpc != own.grpc)
             add_protocol(dial, others[i].grpc, out);

@@ -16,6 +16,9 @@
 
 struct http_client;
 
+/* How a sentence begins that says so of a port, before what to do. */
+#define HTTP_NO_TLS "the port does not speak TLS"
+
 struct http_client_options {
     bool http2;            /* HTTP/2 with prior knowledge on http://, ALPN on https:// */
     uint64_t timeout_ns;   /* of one request; 0: none */
