@@ -525,6 +525,20 @@ test("a receiver that refuses for a full queue is marked, and so is its exporter
   await spanlink.remove();
 });
 
+test("the links of the tiles in Pipeline keep the focus", async () => {
+  const spanlink = await Spanlink.start(HASTY);
+  const page = await open(browser, `${spanlink.url}/#/pipeline`);
+  const running = page.locator(".gauge", { hasText: "Running" });
+  await page.getByRole("link", { name: "Waiting for samples" }).focus();
+  for (let update = 0; update < 2; update++) {
+    const text = await running.textContent();
+    await until(async () => await running.textContent() !== text, "an update");
+  }
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Waiting for samples");
+  await close(page);
+  await spanlink.remove();
+});
+
 test("a filter that drops every span is named", async () => {
   const spanlink = await Spanlink.start({ processors:
     'filter: {traces: {span: ["name == \\"ping\\""]}}', before: "filter, " });
