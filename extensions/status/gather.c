@@ -330,11 +330,11 @@ static size_t reckon_look(const struct status *self)
     return self->look_credit > 0 ? (size_t)((uint64_t)self->look_credit / each) : 0;
 }
 
-/* Evicts kept data while the memory budget is more than 7/8 used. */
+/* Evicts kept data while the memory budget is more than 7/8 used, by charges or beyond them. */
 static void give_way(struct status *self)
 {
     struct budget *budget = self->env->budget;
-    size_t limit = budget->limit - budget->reserve, used = budget_used(budget);
+    size_t limit = budget->limit - budget->reserve, used = budget_used(budget) + budget->beyond;
     if (used > limit - limit / 8) {
         size_t over = used - (limit - limit / 8), size = self->keep.size;
         keep_shrink(&self->keep, size > over ? size - over : 0);

@@ -21,7 +21,8 @@ static struct known_route *known_route_use(struct known *known, size_t number)
         memset(route->series, 0, KNOWN_SERIES * sizeof *route->series);
         return route;
     }
-    route->series = calloc(KNOWN_SERIES, sizeof *route->series);
+    if (budget_may_remember(known->budget, known->charged, KNOWN_SERIES * sizeof *route->series))
+        route->series = calloc(KNOWN_SERIES, sizeof *route->series);
     if (route->series) {
         budget_force(known->budget, KNOWN_SERIES * sizeof *route->series);
         known->charged += KNOWN_SERIES * sizeof *route->series;

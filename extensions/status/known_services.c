@@ -133,7 +133,8 @@ static size_t known_service_replace(struct known *known, uint64_t now)
 
 static size_t known_service_make(struct known *known)
 {
-    struct known_service *made = calloc(1, sizeof *made);
+    bool may = budget_may_remember(known->budget, known->charged, sizeof(struct known_service));
+    struct known_service *made = may ? calloc(1, sizeof *made) : NULL;
     if (!made)
         return 0;
     budget_force(known->budget, sizeof *made);

@@ -489,6 +489,12 @@ bool budget_is_ample(const struct budget *budget, size_t n)
     return n < half && budget_used(budget) < half - n;
 }
 
+bool budget_may_remember(const struct budget *budget, size_t size, size_t n)
+{
+    return !budget || size + n <= budget->limit / 8 ||
+           budget_fits(budget, budget_used(budget) + n + budget_share(budget), false);
+}
+
 size_t budget_used(const struct budget *budget)
 {
     return atomic_load_explicit(&budget->used, memory_order_relaxed);

@@ -122,12 +122,10 @@ void budget_give(struct budget *budget, size_t n);
 /* The most that one request may take while others need memory. NULL: SIZE_MAX. */
 size_t budget_share(const struct budget *budget);
 
-/* The size of the largest acceptable request: processing it may need as much again. NULL:
- * SIZE_MAX. */
+/* The largest acceptable request: processing it may need as much again. NULL: SIZE_MAX. */
 size_t budget_largest(const struct budget *budget);
 
-/* What an idle process has for one request and the work on it, whatever is in use now. NULL:
- * SIZE_MAX. */
+/* What an idle process has for one request and the work on it. NULL: SIZE_MAX. */
 size_t budget_empty(const struct budget *budget);
 
 /* The smaller of max and budget_largest. */
@@ -136,9 +134,12 @@ size_t budget_cap(const struct budget *budget, size_t max);
 /* Whether a request of n bytes could not fit even an empty budget. */
 bool budget_never_fits(const struct budget *budget, size_t n);
 
-/* Whether less than half would be in use with n more bytes: memory may then be taken before it is
- * needed. */
+/* Whether less than half would be in use with n more: memory may then be taken before need. */
 bool budget_is_ample(const struct budget *budget, size_t n);
+
+/* Whether what is only remembered may grow from size by n bytes: to an eighth of the limit, or more
+ * while a share stays free for requests. NULL: true. */
+bool budget_may_remember(const struct budget *budget, size_t size, size_t n);
 
 size_t budget_used(const struct budget *budget);
 

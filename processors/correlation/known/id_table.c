@@ -248,7 +248,12 @@ static bool id_table_grow(struct id_table *table, struct id_shard *shard)
 {
     uint32_t capacity =
         fitting(table, shard->capacity ? (uint64_t)shard->capacity * 5 / 4 : FIRST_CAPACITY);
-    return capacity > shard->capacity && resize(table, shard, capacity);
+    size_t more = (slots(capacity) - slots(shard->capacity)) * slot_size(table);
+    if (capacity <= shard->capacity ||
+        !budget_may_remember(table->budget, slots(shard->capacity) * slot_size(table) * ID_SHARDS,
+                             more))
+        return false;
+    return resize(table, shard, capacity);
 }
 
 static void shrink(struct id_table *table, struct id_shard *shard, uint32_t second)

@@ -18,6 +18,18 @@ static size_t size_of(const struct service *service)
     return sizeof *service + service->tenant_size + service->size;
 }
 
+/* Counts its memory anew. */
+static void count_bytes(struct services *services, struct service *service)
+{
+    size_t bytes = size_of(service) + service->process_count * sizeof(struct process);
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        if (service->timelines[kind])
+            bytes += sizeof(struct timeline) +
+                     service->timelines[kind]->sequence_count * sizeof(struct sequence);
+    services->bytes += bytes - service->counted;
+    service->counted = bytes;
+}
+
 /* Releases everything known of it except its counts. */
 static void release_knowledge(struct services *services, struct service *service)
 {
@@ -35,6 +47,7 @@ static void free_service(struct services *services, struct service *service)
 {
     release_knowledge(services, service);
     tally_forget(service);
+    services->bytes -= service->counted;
     budget_give(services->budget, size_of(service));
     free(service);
 }
@@ -191,9 +204,16 @@ static struct service *least_wanted(struct services *services, bool for_profile,
     return wanted && !for_profile ? NULL : service;
 }
 
-static bool services_make_room(struct services *services, bool for_profile, uint64_t mono)
+static bool has_room(const struct services *services, size_t more)
 {
-    while (services->count >= services->max) {
+    return services->count < services->max &&
+           budget_may_remember(services->budget, services->bytes, more);
+}
+
+static bool services_make_room(struct services *services, size_t more, bool for_profile,
+                               uint64_t mono)
+{
+    while (!has_room(services, more)) {
         struct service *service = least_wanted(services, for_profile, mono);
         if (!service)
             return for_profile;
@@ -205,9 +225,10 @@ static bool services_make_room(struct services *services, bool for_profile, uint
 static struct service *services_add(struct services *services, struct view tenant, struct view name,
                                     uint64_t scope, bool for_profile, uint64_t mono)
 {
-    if (!services_make_room(services, for_profile, mono) || !grow_buckets(services))
+    size_t size = sizeof(struct service) + tenant.size + name.size;
+    if (!services_make_room(services, size, for_profile, mono) || !grow_buckets(services))
         return NULL;
-    struct service *service = calloc(1, sizeof *service + tenant.size + name.size);
+    struct service *service = calloc(1, size);
     if (!service)
         return NULL;
     service->first_seen = mono;
@@ -239,6 +260,20 @@ static void start_anew(struct services *services, struct service *service, uint6
     memset(service->others, 0, sizeof service->others);
 }
 
+/* What is known of the others gives way if this one has grown. */
+static void services_shrink(struct services *services, struct service *service, uint64_t mono)
+{
+    count_bytes(services, service);
+    service->building++;
+    while (!budget_may_remember(services->budget, services->bytes, 0)) {
+        struct service *least = least_wanted(services, true, mono);
+        if (!least)
+            break;
+        services_forget(services, least);
+    }
+    service->building--;
+}
+
 static struct view shortened(struct view text)
 {
     return (struct view){text.data, text.size > LONGEST_NAME ? LONGEST_NAME : text.size};
@@ -267,6 +302,7 @@ static struct service *see(struct services *services, struct view tenant, struct
         service->profiled_at && since(service->profiled_at, mono) <= services->remember;
     service->last_seen = mono;
     put_last(services, service);
+    services_shrink(services, service, mono);
     return service;
 }
 

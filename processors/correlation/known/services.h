@@ -1,8 +1,8 @@
 /*
  * What is known of each service, by tenant and name across both signals: when it was first seen,
- * its windows, its processes, and how its spans left. The number of services is bounded. Past that
- * the least recently seen one without profiles is given up for a new one, so that any number of
- * names without profiles cannot displace a service with profiles. Not thread-safe.
+ * its windows, its processes, and how its spans left. Number and memory (budget_may_remember) are
+ * bounded. Past either the least recently seen one without profiles is given up, so that names
+ * without profiles, however many, do not displace a service with profiles. Not thread-safe.
  */
 #ifndef PROCESSORS_CORRELATION_KNOWN_SERVICES_H
 #define PROCESSORS_CORRELATION_KNOWN_SERVICES_H
@@ -67,6 +67,7 @@ struct service {
     uint32_t note_second;
     uint64_t looks;    /* for samples of its spans elsewhere: 16 * second + number in that */
     unsigned version;  /* changes when what decisions are based on changes */
+    size_t counted;    /* bytes of it in services.bytes */
     unsigned building; /* segments being built, profiles being read: it cannot be forgotten */
     uint64_t advised[ADVICE_COUNT]; /* mono; when it was last logged; 0: never */
     const char *language;           /* telemetry.sdk.language, if known; static */
@@ -77,6 +78,7 @@ struct service {
 struct services {
     struct service **buckets;
     size_t bucket_count, count, max;
+    size_t bytes; /* of all, with what is known of each when it was last seen */
     struct service_order {
         struct service *oldest, *newest;
     } orders[2];       /* without profiles, and with */
@@ -101,8 +103,7 @@ void services_release(struct services *services);
 
 /* Returns the service of a name, making it if it is new, and marks it as seen now. tenant: empty if
  * tenants are not separated. A service that was silent for `remember` starts over but keeps its
- * counts. NULL: no memory, or no service can be given up for it: all the others have profiles, or
- * are being read. */
+ * counts. NULL: no memory, or all that could be given up for it have profiles or are being read. */
 struct service *services_see(struct services *services, struct view tenant, struct view name,
                              uint64_t mono);
 
@@ -139,8 +140,7 @@ void service_note_unread(struct service *service, const char *why, uint64_t mono
 /* Notes a sample for a span that is not a local root. */
 void service_note_wide(struct service *service, uint64_t mono);
 
-/* Whether spans that are not local roots are held too: until no sample of one arrived for
- * `remember`. */
+/* Whether spans that are not local roots are held too: until `remember` after the last sample. */
 bool service_is_wide(const struct service *service, uint64_t mono, uint64_t remember);
 
 /* Returns the kinds whose samples confirm a span of the service now. */

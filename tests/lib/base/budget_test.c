@@ -327,6 +327,22 @@ START_TEST(no_budget_is_no_limit)
 }
 END_TEST
 
+START_TEST(what_is_remembered_leaves_a_share_to_requests)
+{
+    struct budget budget;
+    budget_init(&budget, 800);
+    ck_assert(budget_may_remember(NULL, SIZE_MAX / 2, 1));
+    ck_assert(budget_may_remember(&budget, 500, 600));
+    ck_assert(!budget_may_remember(&budget, 500, 601));
+    budget_force(&budget, 800);
+    ck_assert(budget_may_remember(&budget, 60, 40));
+    ck_assert(!budget_may_remember(&budget, 60, 41));
+    budget_give(&budget, 300);
+    ck_assert(budget_may_remember(&budget, 500, 100));
+    ck_assert(!budget_may_remember(&budget, 500, 101));
+}
+END_TEST
+
 START_TEST(accepted_data_that_grow_leave_half_of_the_reserve_to_their_delivery)
 {
     struct budget budget;
@@ -474,6 +490,7 @@ SUITE_MAIN(
     work_hides_nothing_of_what_is_resident, a_large_request_alone_is_not_in_its_own_way,
     a_watched_budget_keeps_a_little_free_for_what_it_sees_late,
     a_watched_budget_can_be_filled_and_emptied, before_data_is_refused_free_memory_is_returned,
+    what_is_remembered_leaves_a_share_to_requests,
     accepted_data_that_grow_leave_half_of_the_reserve_to_their_delivery,
     work_comes_out_of_what_is_kept_for_it, others_have_room_while_a_large_request_is_worked_on,
     work_above_a_share_leaves_a_share_to_others_who_come,

@@ -177,6 +177,21 @@ START_TEST(a_full_budget_stops_its_growth_and_not_its_work)
 }
 END_TEST
 
+START_TEST(it_leaves_a_share_of_the_budget_to_requests)
+{
+    struct budget budget;
+    budget_init(&budget, MIB);
+    struct id_table table;
+    id_table_init(&table, 4 * MIB, true, 3600, 1, &budget);
+    for (uint64_t i = 0; i < 50000; i++)
+        put(&table, id(i), i, 1);
+    ck_assert_uint_gt(budget_used(&budget), MIB / 2);
+    ck_assert(budget_take(&budget, MIB / 5));
+    budget_give(&budget, MIB / 5);
+    id_table_release(&table);
+}
+END_TEST
+
 START_TEST(an_entry_takes_at_most_24_bytes_however_many_there_are)
 {
     struct budget budget;
@@ -258,5 +273,6 @@ SUITE_MAIN("id_table", what_was_put_is_found_while_it_grows, ids_in_a_row_are_as
            a_lower_limit_evicts_the_oldest_and_frees_their_memory,
            expired_entries_give_way_without_being_counted,
            a_full_budget_stops_its_growth_and_not_its_work,
+           it_leaves_a_share_of_the_budget_to_requests,
            ids_that_all_belong_at_the_end_of_a_shard_are_taken,
            an_entry_takes_at_most_24_bytes_however_many_there_are, it_agrees_with_a_model)

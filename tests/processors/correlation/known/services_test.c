@@ -152,6 +152,62 @@ START_TEST(a_service_that_is_being_read_keeps_its_place)
 }
 END_TEST
 
+/* Services with profiles, many and with long names, leave room for requests. */
+START_TEST(names_leave_a_share_of_the_budget_to_requests)
+{
+    enum { LIMIT = 4 << 20 };
+    struct services services;
+    struct budget budget;
+    char name[1000];
+    budget_init(&budget, LIMIT);
+    services_init(&services, 10000, HOUR, &budget);
+    for (unsigned i = 0; i < 10000; i++) {
+        snprintf(name, sizeof name, "%0900u", i);
+        struct service *service = services_see_profile(&services, VIEW(""), view_of(name), 2 + i);
+        ck_assert_ptr_nonnull(service);
+        note(&services, service, KIND_PROCESS_CPU, 2 + i, 2 + i);
+    }
+    ck_assert(budget_take(&budget, LIMIT / 5));
+    ck_assert_uint_gt(budget_used(&budget), LIMIT / 2);
+    /* Once requests take more, they give way, but for an eighth. */
+    size_t before = services.bytes;
+    budget_force(&budget, LIMIT / 5);
+    services_see_profile(&services, VIEW(""), view_of(name), 20000);
+    ck_assert_uint_lt(services.bytes, before - LIMIT / 8);
+    budget_force(&budget, LIMIT);
+    services_see_profile(&services, VIEW(""), view_of(name), 20001);
+    ck_assert_uint_le(services.bytes, LIMIT / 8);
+    ck_assert_uint_gt(services.bytes, LIMIT / 16);
+    budget_give(&budget, LIMIT / 5 * 2 + LIMIT);
+    services_release(&services);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+    ck_assert_uint_eq(services.bytes, 0);
+}
+END_TEST
+
+/* What is known of a service counts, too. */
+START_TEST(windows_of_services_leave_a_share_of_the_budget_to_requests)
+{
+    enum { LIMIT = 1 << 20 };
+    struct services services;
+    struct budget budget;
+    char name[16];
+    budget_init(&budget, LIMIT);
+    services_init(&services, 10000, HOUR, &budget);
+    for (unsigned i = 0; i < 20000; i++) {
+        uint64_t mono = 20 * S * (1 + i);
+        snprintf(name, sizeof name, "s%u", i % 300);
+        struct service *service = services_see_profile(&services, VIEW(""), view_of(name), 2 + i);
+        ck_assert_ptr_nonnull(service);
+        note(&services, service, (enum kind)(i % KIND_COUNT), mono, 2 + i);
+    }
+    ck_assert(budget_take(&budget, LIMIT / 5));
+    services_release(&services);
+    budget_give(&budget, LIMIT / 5);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
 START_TEST(a_service_silent_for_remember_starts_anew)
 {
     struct services services;
@@ -209,6 +265,9 @@ SUITE_MAIN("services", a_service_is_the_same_by_name, tenants_have_services_of_t
            the_spans_of_a_service_that_is_given_up_are_let_go,
            a_service_with_profiles_is_given_up_for_another_one_with_profiles_alone,
            a_service_whose_profiles_ended_long_ago_counts_as_one_without,
-           a_service_that_is_being_read_keeps_its_place, a_service_silent_for_remember_starts_anew,
+           a_service_that_is_being_read_keeps_its_place,
+           names_leave_a_share_of_the_budget_to_requests,
+           windows_of_services_leave_a_share_of_the_budget_to_requests,
+           a_service_silent_for_remember_starts_anew,
            children_are_waited_for_until_none_had_samples_for_remember,
            cpu_confirms_where_it_is_sent_else_wall_does_too)
