@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 /* LOOKED_AT: services that are being read are passed over, so that the next search begins behind
- * them. */
-enum { FIRST_BUCKETS = 64, LONGEST_NAME = 1024, SERIAL_BITS = 24, LOOKED_AT = 64 };
+ * them. FEW: are remembered whatever the budget. */
+enum { FIRST_BUCKETS = 64, LONGEST_NAME = 1024, SERIAL_BITS = 24, LOOKED_AT = 64, FEW = 64 };
 
 void services_init(struct services *services, size_t max, uint64_t remember, struct budget *budget)
 {
@@ -204,10 +204,14 @@ static struct service *least_wanted(struct services *services, bool for_profile,
     return wanted && !for_profile ? NULL : service;
 }
 
+static bool has_memory(const struct services *services, size_t more)
+{
+    return services->count < FEW || budget_may_remember(services->budget, services->bytes, more);
+}
+
 static bool has_room(const struct services *services, size_t more)
 {
-    return services->count < services->max &&
-           budget_may_remember(services->budget, services->bytes, more);
+    return services->count < services->max && has_memory(services, more);
 }
 
 static bool services_make_room(struct services *services, size_t more, bool for_profile,
@@ -265,7 +269,7 @@ static void services_shrink(struct services *services, struct service *service, 
 {
     count_bytes(services, service);
     service->building++;
-    while (!budget_may_remember(services->budget, services->bytes, 0)) {
+    while (!has_memory(services, 0)) {
         struct service *least = least_wanted(services, true, mono);
         if (!least)
             break;
