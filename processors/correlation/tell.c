@@ -49,8 +49,8 @@ static const struct watch_reason reasons[REASON_COUNT] = {
          "Raise hold_max_mib, or hold_max_spans if that is set, of the correlation "
          "processor, or the memory limit."},
     [REASON_CROWDED] = {"too_many_services",
-                        "More services sent spans than are remembered (10,000), and no profile of "
-                        "its own had come.",
+                        "More services sent spans than are remembered (10,000, or what the memory "
+                        "limit allows), and no profile of its own had come.",
                         "See whether service.name has values that never end, such as the name of a "
                         "pod or job, and give these one name."},
     [REASON_NAMES_DIFFER] = {"names_differ",

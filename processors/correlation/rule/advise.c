@@ -296,7 +296,7 @@ static void say_crowded(struct correlation *self)
                  "%s: %" PRIu64
                  " spans were forwarded before their profiles could come, since more "
                  "than %zu services sent spans; the last of ",
-                 self->env->id, self->crowded.count, self->services.max);
+                 self->env->id, self->crowded.count, self->services.count);
     say_name(&self->advice, view_of(self->crowded.tenant), view_of(self->crowded.name));
     bytes_printf(&self->advice, ". See whether service.name has values that never end, such as the "
                                 "name of a pod or job");
