@@ -3,11 +3,15 @@
 #include "receivers/kafka/outages.h"
 #include "receivers/kafka/restart.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* If only the log's time has changed, it is committed after this much of it. */
 enum { TIME_STEP_MS = 30000, ASK_MS = 1000 };
+
+/* Transactions that are open for less are not worth a warning. */
+#define HELD_NS (5 * NS_PER_S)
 
 /* Whether the brokers forget what is committed for a topic that is deleted is asked at each commit
  * of its partitions, and for all of them at least this often. */
@@ -122,12 +126,37 @@ void group_committed(rd_kafka_t *client, rd_kafka_resp_err_t code,
 
 /* ---- ends ---- */
 
+/* Notes whether a record that was in the log a second ago still cannot be read. */
+static void note_held(struct kafka_group *group, struct feed *feed, int64_t end, int64_t log_end)
+{
+    uint64_t now = clock_mono(&clock_system), since = atomic_load(&feed->held_since);
+    bool held = atomic_load(&feed->log_end) > end;
+    since = !held ? 0 : since ? since : now;
+    atomic_store(&feed->held_since, since);
+    if (!since || now < since + HELD_NS || feed->said_held)
+        return;
+    feed->said_held = true;
+    env_warn(group->self->env,
+             "%s/%d: an open transaction of another producer holds back %" PRId64
+             " records: they cannot be read until it ends%s; if it does not, look for it with "
+             "kafka-transactions.sh",
+             feed->topic, feed->reader->number, log_end - end,
+             feed->joint ? ", and what this lane has of later times waits as well" : "");
+}
+
+/* Brokers tell a reader of committed records the end of these. librdkafka knows the end of the log
+ * from the last answer to a fetch; below 0: it has none yet. */
 static void set_end(struct kafka_group *group, const rd_kafka_topic_partition_t *at, uint64_t asked)
 {
+    int64_t low, high = -1;
     struct feed *feed = group_feed(group, at);
     if (!feed)
         return;
+    rdkafka.get_watermark_offsets(group->client, at->topic, at->partition, &low, &high);
+    int64_t log_end = high < 0 || high > at->offset ? high : at->offset;
+    note_held(group, feed, at->offset, log_end);
     atomic_store(&feed->end, at->offset);
+    atomic_store(&feed->log_end, log_end < 0 ? -1 : log_end);
     atomic_store(&feed->end_asked, asked);
 }
 

@@ -5,6 +5,9 @@
 
 #include <stdio.h>
 
+/* How long the parts of a value may take to arrive, in the log's time. */
+#define PARTS_WAIT_NS (600 * NS_PER_S)
+
 static struct view feed_part_text(const struct feed *feed)
 {
     return feed->native ? record_header(feed->heads[feed->head], NATIVE_PART) : (struct view){0};

@@ -31,6 +31,7 @@ static bool feed_open(struct reader *reader, struct feed *feed, struct feed_star
                       .committed = -1};
     atomic_init(&feed->end, start->end);
     atomic_init(&feed->end_asked, start->end_asked);
+    atomic_init(&feed->log_end, -1);
     atomic_init(&feed->at, start->from);
     atomic_init(&feed->restart_at, -1);
     feed->acknowledged = start->committed ? start->deliver_from : -1;

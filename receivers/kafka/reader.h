@@ -48,10 +48,13 @@ struct feed {
     uint64_t paused_until, pause_ns;        /* mono; 0: not paused */
 
     /* written by the group thread */
-    _Atomic int64_t end;        /* the partition's end; -1: not known yet */
-    _Atomic uint64_t end_asked; /* when that was, unix ns */
-    _Atomic int64_t at;         /* `behind` for others */
-    int64_t acknowledged;       /* the last commit that the brokers acknowledged; -1: none */
+    _Atomic int64_t end;         /* what can be read ends here; -1: not known yet */
+    _Atomic uint64_t end_asked;  /* when that was, unix ns */
+    _Atomic int64_t log_end;     /* with what open transactions hold back; -1: not known yet */
+    _Atomic uint64_t held_since; /* they hold records back, since then, mono; 0: they do not */
+    bool said_held;
+    _Atomic int64_t at;   /* `behind` for others */
+    int64_t acknowledged; /* the last commit that the brokers acknowledged; -1: none */
 
     /* The topic was made again, or its log cut: the offset to read from next; -1: neither. Until
      * the group's thread has moved the feed there (restart.c), nothing more is fetched. */
@@ -141,9 +144,6 @@ void reader_end(struct reader *reader);
 
 /* Frees the records that were popped, from heads[from] on. Under reader->step. */
 void feed_drop_heads(struct feed *feed, size_t from);
-
-/* How long the parts of a value may take to arrive, in the log's time. */
-#define PARTS_WAIT_NS (600 * NS_PER_S)
 
 enum { UNREADABLE_TOLD = 10 }; /* how many unreadable records are logged one by one */
 

@@ -67,10 +67,16 @@ struct feed_lag {
     uint64_t age_ns;
 };
 
+static int64_t end_of(struct feed *feed)
+{
+    int64_t end = atomic_load(&feed->end), log_end = atomic_load(&feed->log_end);
+    return log_end > end ? log_end : end;
+}
+
 static struct feed_lag lag_of(struct feed *feed, uint64_t now)
 {
     struct reader *reader = feed->reader;
-    int64_t end = atomic_load(&feed->end), at = atomic_load(&feed->at);
+    int64_t end = end_of(feed), at = atomic_load(&feed->at);
     uint64_t since = atomic_load(&feed->reached);
     pthread_mutex_lock(&reader->lock);
     int64_t commit = offsets_to_commit(&feed->offsets), oldest = offsets_oldest_ms(&feed->offsets);
@@ -178,6 +184,19 @@ void kafka_receiver_measure(void *instance, struct metrics *metrics)
     pthread_mutex_unlock(&group->lock);
 }
 
+static void explain_held(const char *id, struct feed *feed, struct bytes *out)
+{
+    uint64_t since = atomic_load(&feed->held_since);
+    int64_t end = atomic_load(&feed->end), at = atomic_load(&feed->at);
+    int64_t held = end_of(feed) - (at > end ? at : end);
+    if (since && held > 0)
+        bytes_printf(out,
+                     "%s: lane %d: an open transaction of another producer has held back %" PRId64
+                     " records of %s for %.0fs\n",
+                     id, feed->reader->number, held, feed->topic,
+                     (double)(clock_mono(&clock_system) - since) / 1e9);
+}
+
 static void explain_reader(const char *id, struct reader *reader, uint64_t now, struct bytes *out)
 {
     uint64_t clock = lane_clock(reader->lane);
@@ -187,13 +206,15 @@ static void explain_reader(const char *id, struct reader *reader, uint64_t now, 
     for (size_t i = 0; i < reader->feed_count; i++) {
         struct feed *feed = &reader->feeds[i];
         /* The end is the one of a second ago. */
-        int64_t at = atomic_load(&feed->at), end = atomic_load(&feed->end);
+        int64_t at = atomic_load(&feed->at), end = end_of(feed);
         bytes_printf(out, "%s %s at %" PRId64 " of %" PRId64, i ? "," : "", feed->topic, at,
                      end > at ? end : at);
     }
     bytes_printf(out, "; clock %.1fs behind, oldest record %.1fs%s\n",
                  clock && clock < now ? (double)(now - clock) / 1e9 : 0.0, (double)age / 1e9,
                  atomic_load(&reader->paused) ? ", paused" : "");
+    for (size_t i = 0; i < reader->feed_count; i++)
+        explain_held(id, &reader->feeds[i], out);
 }
 
 void kafka_receiver_explain(void *instance, struct bytes *out)

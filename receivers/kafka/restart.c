@@ -181,6 +181,7 @@ static void feed_restart(struct feed *feed, int64_t offset)
     feed->popped = feed->behind = feed->deliver_from = offset;
     atomic_store(&feed->at, offset);
     atomic_store(&feed->end, -1);
+    atomic_store(&feed->log_end, -1);
     pthread_mutex_lock(&feed->reader->lock);
     offsets_restart(&feed->offsets, offset);
     feed->gap = (struct feed_gap){0};

@@ -1,4 +1,5 @@
 """The receiver kafka, with a real broker."""
+import re
 import signal
 import time
 
@@ -463,6 +464,38 @@ def test_offsets_of_an_aborted_transaction_are_not_counted_as_lost(kafka, backen
     assert not backend.has([11]) and gateway.metrics()["expired_records"] == 0
     assert harness.wait_for(lambda: gateway.metrics()["lag"] == 0, 30), gateway.explain()
     assert gateway.stop() == 0
+
+
+@pytest.mark.takes(15)
+def test_a_lane_waits_for_what_an_open_transaction_holds_back(kafka, backend, tmp_path):
+    import confluent_kafka
+    name = "held_back"
+    sidecar, both = pair(kafka, name, tmp_path, 1)
+    gateway = gateways.Gateway(tmp_path, both, backend, signals=("traces", "profiles"),
+                               processors={"correlation": {}})
+    writer = confluent_kafka.Producer(kafka.client(**{"transactional.id": name}))
+    writer.init_transactions(60)
+    writer.begin_transaction()
+    writer.produce(f"{name}_profiles", b"")
+    assert writer.flush(60) == 0
+    began = time.time_ns() - 5 * 10**9
+    assert sidecar.upload("name=shop&format=pprof", pprof_of(1)) == 200
+    assert sidecar.post("traces", gateways.request(1, 1, start=began)) == 200
+    assert harness.wait_for(lambda: gateway.lines("open transaction"), 60), gateway.explain()
+
+    def behind():
+        return float(re.search(r"clock ([0-9.]+)s behind", gateway.explain())[1])
+    assert harness.wait_for(lambda: behind() > 8, 60), gateway.explain()
+    assert not backend.spans
+    assert f"has held back 2 records of {name}_profiles" in gateway.explain()
+    assert 'lane="0",signal="profiles"} 2\n' in gateway.page()
+    [line] = gateway.lines("open transaction")
+    assert f"{name}_profiles/0" in line and "kafka-transactions.sh" in line
+    writer.abort_transaction(60)
+    assert harness.wait_for(lambda: backend.linked == {1}, 60), gateway.explain()
+    assert harness.wait_for(lambda: gateway.metrics()["lag"] == 0, 30), gateway.explain()
+    assert "open transaction" not in gateway.explain()
+    assert gateway.stop() == 0 and sidecar.stop() == 0
 
 
 def test_held_spans_of_a_stopped_member_are_delivered_by_the_next_one(kafka, backend, tmp_path):
