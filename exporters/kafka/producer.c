@@ -564,6 +564,8 @@ static bool probe_topic(struct producer *producer, enum signal signal, int parti
     struct kafka_topic_config config = kafka_topic_config(producer->client, topic);
     if (paired && config.append_time)
         kafka_add_warning(text, size, KAFKA_APPEND_TIME, topic);
+    if (config.compacted)
+        kafka_add_warning(text, size, KAFKA_COMPACTED, topic);
     warn_of_limit(self, topic, config.max_message_bytes, text, size);
     return true;
 }

@@ -64,6 +64,8 @@ static void read_entry(struct kafka_topic_config *config, const char *name, cons
 {
     if (strcmp(name, "message.timestamp.type") == 0)
         config->append_time = strcmp(value, "LogAppendTime") == 0;
+    else if (strcmp(name, "cleanup.policy") == 0)
+        config->compacted = strstr(value, "compact") != NULL;
     else if (strcmp(name, "auto.create.topics.enable") == 0)
         config->auto_create = strcmp(value, "true") == 0;
     else if (strcmp(name, "max.message.bytes") == 0 || strcmp(name, "message.max.bytes") == 0)

@@ -18,6 +18,7 @@ int kafka_topic_partitions(rd_kafka_t *client, struct kafka_peer *peer, const ch
 /* What a topic's configuration says, or for a topic that does not exist, the brokers'. */
 struct kafka_topic_config {
     bool append_time;          /* message.timestamp.type=LogAppendTime */
+    bool compacted;            /* cleanup.policy has compact */
     bool auto_create;          /* of the brokers: a topic that is written to is created */
     int64_t max_message_bytes; /* of a batch of records; 0: not known */
     int64_t least_in_sync;     /* min.insync.replicas; 0: not known */
@@ -74,6 +75,12 @@ bool kafka_topic_matches(struct kafka_topic_match *match, const char *topic, int
     "topic %s has message.timestamp.type=LogAppendTime: spans that were accepted just before an "  \
     "outage of the brokers are not linked to profiles that waited in sidecars; set it to "         \
     "CreateTime"
+
+/* A warning about a topic with cleanup.policy=compact: a format with the topic's name. */
+#define KAFKA_COMPACTED                                                                            \
+    "topic %s has cleanup.policy=compact: of the records with one key, such as those of a "        \
+    "process, brokers keep only the last, so others are lost before they are read; set it to "     \
+    "delete"
 
 /* A warning about a topic whose limits cannot be compared: a format with its name. */
 #define KAFKA_LIMIT_UNKNOWN                                                                        \

@@ -143,6 +143,21 @@ static void note_largest(struct asking *asking, const char *topic, int64_t bytes
     asking->largest_bytes = bytes;
 }
 
+/* Beside a topic that is missing as well. */
+static void add_absent_letters(struct asking *asking)
+{
+    struct kafka_receiver *self = asking->self;
+    const char *topic = self->dead_letter.topic;
+    char why[sizeof asking->result->text];
+    if (!*topic || self->letters_absent ||
+        kafka_topic_partitions(asking->client, asking->peer, topic, why, sizeof why) !=
+            KAFKA_TOPIC_ABSENT)
+        return;
+    self->letters_absent = true;
+    kafka_add_warning(asking->result->text, sizeof asking->result->text,
+                      "dead_letter.topic %s does not exist either", topic);
+}
+
 static bool probe_topic(struct asking *asking, const char *topic)
 {
     char *text = asking->result->text;
@@ -152,11 +167,15 @@ static bool probe_topic(struct asking *asking, const char *topic)
     if (partitions <= 0 ||
         !kafka_topic_matches(&asking->self->match, topic, partitions, why, sizeof why)) {
         snprintf(text, size, "%s", why);
+        if (partitions == KAFKA_TOPIC_ABSENT)
+            add_absent_letters(asking);
         return false;
     }
     struct kafka_topic_config config = kafka_topic_config(asking->client, topic);
     if (is_joint(asking->signal) && config.append_time)
         kafka_add_warning(text, size, KAFKA_APPEND_TIME, topic);
+    if (config.compacted)
+        kafka_add_warning(text, size, KAFKA_COMPACTED, topic);
     note_largest(asking, topic, config.max_message_bytes);
     return true;
 }
@@ -216,7 +235,10 @@ static bool probe_dead_letters(struct asking *asking)
     if (partitions == KAFKA_TOPIC_ABSENT)
         return probe_absent(asking);
     if (partitions > 0) {
-        compare_limits(asking, kafka_topic_config(asking->client, topic).max_message_bytes);
+        struct kafka_topic_config config = kafka_topic_config(asking->client, topic);
+        if (config.compacted)
+            kafka_add_warning(result->text, sizeof result->text, KAFKA_COMPACTED, topic);
+        compare_limits(asking, config.max_message_bytes);
         return true;
     }
     result->key = "dead_letter.topic";

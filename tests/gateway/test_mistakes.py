@@ -115,6 +115,15 @@ def test_a_topic_with_the_brokers_time_is_warned_of(kafka, tmp_path, side, key, 
     assert f"topic {profiles} has message" not in out
 
 
+@pytest.mark.parametrize("side", ["receivers", "exporters"])
+def test_check_warns_of_a_compacted_topic(kafka, tmp_path, side):
+    topic = kafka.topic(f"compacted_{side}", 1, cleanup_policy="compact")
+    code, out, errors = check(tmp_path, {"brokers": kafka.addresses, "traces": {
+        "topics": [topic]} if side == "receivers" else {"topic": topic}}, side)
+    assert code == 0, errors
+    assert f"warning: topic {topic} has cleanup.policy=compact" in out
+
+
 def test_a_missing_dead_letter_topic_is_one_line(kafka, tmp_path):
     kafka.pair("unparked", 1)
     code, out, errors = check(tmp_path, {
@@ -125,6 +134,15 @@ def test_a_missing_dead_letter_topic_is_one_line(kafka, tmp_path):
     assert code == 1 and len(errors) == 1
     assert ("receivers.kafka.dead_letter.topic" in errors[0] and "topic nowhere_dead does not exist"
             in errors[0] and "the brokers do not create topics" in errors[0])
+
+
+def test_a_missing_dead_letter_topic_is_named_beside_missing_topics(kafka, tmp_path):
+    code, _, errors = check(tmp_path, {
+        "brokers": kafka.addresses, "dead_letter": {"topic": "nowhere_dead"},
+        "traces": {"topics": ["nowhere_spans"]}})
+    assert code == 1 and len(errors) == 1
+    assert ("topic nowhere_spans does not exist" in errors[0]
+            and "dead_letter.topic nowhere_dead does not exist either" in errors[0])
 
 
 def test_a_dead_letter_topic_with_too_low_a_limit_is_warned_of(kafka, tmp_path):
