@@ -505,6 +505,8 @@ static struct outcome why_of(rd_kafka_resp_err_t code, const char *topic)
     const char *words = rdkafka.err2str(code);
     if (code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC || code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
         words = "the topic does not exist, and the broker does not create it";
+    if (code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
+        words = "the topic does not exist any more, or has fewer partitions than before";
     if (code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
         code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
         words = "this user may not write to it: it needs the operation Write";
@@ -515,7 +517,7 @@ static struct outcome why_of(rd_kafka_resp_err_t code, const char *topic)
     if (code == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
         words = "no broker acknowledged it in time";
     if (cause == CAUSE_SHUTDOWN)
-        return outcome_of(verdict, cause, "no broker acknowledged it before the stop");
+        return outcome_of(verdict, cause, "no broker acknowledged it before the stop or reload");
     if (!topic)
         return outcome_of(verdict, cause, "%s", words);
     return outcome_of(verdict, cause, "topic %s: %s", topic, words);

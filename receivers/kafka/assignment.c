@@ -200,7 +200,9 @@ static void assigned(struct kafka_group *group, rd_kafka_topic_partition_list_t 
         open_readers(group, list, starts);
         bool whole = list->cnt == all->cnt;
         group_set_phase(group, whole ? GROUP_ASSIGNED : GROUP_DISAGREES,
-                        whole ? "" : "the topics' partitions do not match");
+                        whole ? ""
+                              : "the topics' partitions do not match, or another consumer "
+                                "of the group reads only some of the topics");
         env_info(group->self->env, "assigned %zu lanes of the group %s", group->reader_count,
                  group->self->group_id);
         group->look_at_counts = true;

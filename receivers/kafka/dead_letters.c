@@ -31,7 +31,8 @@ static void letter_lost(struct dead_letters *letters, rd_kafka_resp_err_t code)
               why.text);
     atomic_store(&letters->refused, code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
                                         code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
-                                        code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC);
+                                        code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+                                        code == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION);
 }
 
 /* If the broker refuses a copy, for example because it is too large, the record is logged and
