@@ -28,7 +28,7 @@ fi
 notice() {
   [ -n "${BUILD_NOTICE:-}" ] || return 0
   [ -z "$(find CMakeLists.txt cmake cli lib pipeline receivers processors exporters extensions \
-    -type f -newer "$folder/spanlink" -print -quit 2>&1)" ] || echo "$BUILD_NOTICE" >&3
+    -type f -newer "$folder/spanlink" -print -quit 2>/dev/null)" ] || echo "$BUILD_NOTICE" >&3
 }
 
 exec 3>&1

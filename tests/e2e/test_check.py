@@ -264,7 +264,8 @@ BAD = {
     "HTTP without TLS to TLS": ("otlp_http", 'endpoint: "http://127.0.0.1:{tls_http}"',
                                 "the port requires TLS: the endpoint must begin with https://"),
     "gRPC with TLS to clear": ("otlp_grpc", 'endpoint: "127.0.0.1:{grpc}"',
-                               "the port does not speak TLS: set tls.insecure: true"),
+                               "the port does not speak TLS: the endpoint must begin with "
+                               "http://, or set tls.insecure: true"),
     "HTTP with TLS to clear": ("otlp_http", 'endpoint: "https://127.0.0.1:{http}"',
                                "the port does not speak TLS: the endpoint must begin with http://"),
     "HTTP to gRPC": ("otlp_http", 'endpoint: "http://127.0.0.1:{grpc}"',

@@ -130,15 +130,20 @@ def test_a_copied_checkout_is_rebuilt(checkout, tmp_path):
 COMPILED = """\
 cmake_minimum_required(VERSION 3.25)
 project(small C)
-add_executable(spanlink main.c)
+add_executable(spanlink cli/main.c)
 """
 
 
 def test_a_build_of_what_is_there_already_is_announced(checkout):
     (checkout / "CMakeLists.txt").write_text(COMPILED)
-    (checkout / "main.c").write_text("int main(void) { return 0; }\n")
+    (checkout / "cli").mkdir()
+    source = checkout / "cli" / "main.c"
+    source.write_text("int main(void) { return 0; }\n")
     shutil.copy(harness.ROOT / "CMakePresets.json", checkout)
-    for said in "building spanlink, about half a minute\n", "":
+    notice = "building spanlink, about half a minute\n"
+    for change, said in (False, notice), (False, ""), (True, notice), (False, ""):
+        if change:
+            source.write_text("int main(void) { return 1; }\n")
         ended = subprocess.run([checkout / "run.sh", "--build"], capture_output=True, text=True)
         assert ended.returncode == 0, ended.stderr
         assert ended.stdout == said + "built: build/release/spanlink\n"

@@ -189,8 +189,10 @@ static bool add_probed(const struct dial *dial, struct sentence *out)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (!probe_answers(dial, &others[i]))
             continue;
-        if (others[i].grpc == own.grpc && strstr(out->text, HTTP_NO_TLS))
+        if (others[i].grpc == own.grpc && strstr(out->text, HTTP_NO_TLS)) {
+            dial_add(out, own.grpc ? ", or set tls.insecure: true" : "");
             return true;
+        }
         dial_add(out, "; ");
         if (others[i].grpc != own.grpc)
             add_protocol(dial, others[i].grpc, out);

@@ -150,8 +150,7 @@ void http_problem_explain(const struct http_handle *handle, const char *url, CUR
         handle->reply->failure =
             code == CURLE_SSL_CONNECT_ERROR ? HTTP_FAILURE_TLS : HTTP_FAILURE_CERTIFICATE;
         if (strstr(problem, "unexpected TLS packet"))
-            problem = handle->options->http2 ? HTTP_NO_TLS ": set tls.insecure: true"
-                                             : HTTP_NO_TLS ": the endpoint must begin with http://";
+            problem = HTTP_NO_TLS ": the endpoint must begin with http://";
         put_sentences(text, size, peer, problem);
         break;
     case CURLE_WEIRD_SERVER_REPLY:
