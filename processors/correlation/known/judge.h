@@ -68,8 +68,8 @@ uint64_t judge_first_hold(uint64_t configured, bool from_node);
 /* Returns W, the longest window seen. At least 15 s until two were seen; 30 s if the sender is
  * pyroscope-go, whose CPU windows are 15 or 30 s depending on its ticker; `slower` where profilers
  * with windows of up to that may not have uploaded yet. */
-uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go, uint64_t slower);
 #define WINDOW_OF_SLOWER (60 * NS_PER_S)
+uint64_t judge_window(uint64_t longest, unsigned windows, bool from_go, uint64_t slower);
 
 /* Returns how long after its end a window may arrive: a quarter of it, at least 2 s, and more if
  * uploads have been later. */

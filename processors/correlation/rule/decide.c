@@ -194,10 +194,11 @@ void decide_child(const struct context *context, const struct candidate *candida
         decision->edit = decide_link(&figures);
         return;
     }
-    if (own_first)
+    if (own_first) {
         decide_within(context, candidate, limits, decision);
-    if (own_first && decision->edit.action == ACTION_WAIT)
-        return;
+        if (decision->edit.action == ACTION_WAIT)
+            return;
+    }
     enum ancestry above = trace_up(context, candidate->parent, &figures);
     if (above == ANCESTRY_LINKED) {
         decision->edit = decide_link(&figures);
