@@ -461,7 +461,7 @@ def drawn(folder, upload, profiles=WITH_PROFILES):
     config = folder / "drawn.yaml"
     config.write_text(DRAWN.format(http=http, ingest=ingest, profiles=profiles))
     spanlink = harness.Program("spanlink", folder, [harness.SPANLINK, "--config", config])
-    spanlink.wait_ports(http, seconds=10)
+    spanlink.wait_ports(http, *([ingest] if profiles else []), seconds=10)
 
     def post(path, body, **headers):
         port = http if path.startswith("/v1/") else ingest

@@ -82,11 +82,17 @@ def value(samples, name, **labels):
 
 
 def settled(samples, end):
-    """Whether everything sent has been delivered or reported as failed. end: of counters' names."""
-    sent = [value(samples, f"otelcol_exporter_sent_{what}{end}", exporter="otlp_http")
+    """Whether everything accepted has been delivered or reported as failed. end: of counters'
+    names."""
+    def count(counter, what, **labels):
+        return value(samples, f"otelcol_{counter}_{what}{end}", **labels)
+
+    ends = [("exporter_sent", what, "otlp_http")
             for what in ("spans", "metric_points", "log_records", "profile_samples")]
-    return (all(sent) and value(samples, f"otelcol_exporter_sent_spans{end}", exporter="otlp_grpc")
-            and value(samples, f"otelcol_exporter_send_failed_spans{end}"))
+    ends += [("exporter_sent", "spans", "otlp_grpc"),
+             ("exporter_send_failed", "spans", "otlp_http/dead")]
+    return all(count(counter, what, exporter=exporter) == count("receiver_accepted", what) > 0
+               for counter, what, exporter in ends)
 
 
 class Subject(harness.Program):
