@@ -17,7 +17,7 @@
 /* Processing may use SHARE of the process's CPU time. While EVER of the elapsed time besides is
  * enough to keep all that comes, it may use that, too: a low load is kept completely. Unused credit
  * accumulates up to CREDIT_MAX, so that a burst is. */
-#define SHARE        1 / 200
+#define SHARE        1 / 400
 #define EVER         1 / 5000
 #define CREDIT_MAX   (int64_t)(10 * NS_PER_MS)
 #define CREDIT_FIRST (8 * NS_PER_MS)

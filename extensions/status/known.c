@@ -206,21 +206,21 @@ void known_decided(struct known *known, const struct watch_decision *decision)
     size_t at = known_service_of(known, &decision->service, decision->decided);
     trouble_decided(known->services[at], decision);
     struct known_row row = {
-        .id = decision->span_id,
-        .link = decision->link_id,
         .decided = decision->decided,
-        .waited_ms = waited_of(decision),
         .service = (uint16_t)at,
         .action = (uint8_t)decision->action,
         .reason = (uint8_t)(decision->reason ? known_reason_of(known, decision->reason) : 0),
         .has_reason = decision->reason != NULL,
-        .unproven = decision->unproven,
-        .ahead = !decision->ended,
     };
     if (!decision->span_id || !known_may(known, decision->span_id, decision->decided)) {
         known_count(known, &row);
         return;
     }
+    row.id = decision->span_id;
+    row.link = decision->link_id;
+    row.waited_ms = waited_of(decision);
+    row.unproven = decision->unproven;
+    row.ahead = !decision->ended;
     if (known->row_count == KNOWN_ROWS)
         known_fold(known);
     known->rows[known->row_count++] = row;
