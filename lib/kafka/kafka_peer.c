@@ -364,7 +364,8 @@ static const char *settle_trouble(struct kafka_peer *peer)
                             : "the brokers that are needed can be reached again";
 }
 
-void kafka_peer_works(struct kafka_peer *peer, int32_t broker)
+/* causes: what the answer clears, a bit for each. */
+static void peer_heard(struct kafka_peer *peer, int32_t broker, unsigned causes)
 {
     const char *news = NULL;
     pthread_mutex_lock(&peer->mutex);
@@ -372,13 +373,23 @@ void kafka_peer_works(struct kafka_peer *peer, int32_t broker)
     for (size_t i = peer->down_count; i-- > 0;)
         if (down_is(peer, &peer->down[i], broker))
             down_remove(peer, i);
-    if (*peer->trouble) {
+    if (*peer->trouble && causes >> peer->cause & 1) {
         down_expire(peer);
         news = settle_trouble(peer);
     }
     pthread_mutex_unlock(&peer->mutex);
     if (news)
         log_info("%s: %s", peer->id, news);
+}
+
+void kafka_peer_works(struct kafka_peer *peer, int32_t broker)
+{
+    peer_heard(peer, broker, ~0U);
+}
+
+void kafka_peer_answers(struct kafka_peer *peer, int32_t broker)
+{
+    peer_heard(peer, broker, 1U << CAUSE_UNAVAILABLE);
 }
 
 int kafka_peer_close_socket(int socket, void *opaque)

@@ -100,6 +100,10 @@ bool kafka_peer_is_down(struct kafka_peer *peer, char *out, size_t size);
  * cheap. */
 void kafka_peer_works(struct kafka_peer *peer, int32_t broker);
 
+/* The same of what says that no broker can be reached: this one told of the topics, which does not
+ * need what others were refused. */
+void kafka_peer_answers(struct kafka_peer *peer, int32_t broker);
+
 /* Copies the current error for the caller to report; "" if there is none. Returns its cause. The
  * error is then not logged for a minute. Any thread. */
 enum cause kafka_peer_trouble(struct kafka_peer *peer, char *out, size_t size);

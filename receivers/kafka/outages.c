@@ -81,6 +81,7 @@ void group_ask_brokers(struct kafka_group *group)
     group_note_heard(group, heard);
     if (!heard)
         return;
+    kafka_peer_answers(&group->peer, metadata->orig_broker_id);
     /* nothing else is asked, or a partition that lacks replicas has a leader without its end */
     bool nothing = !group->reader_count && (group->phase == GROUP_DISAGREES || group->refused);
     if (nothing || group->refusing) {

@@ -23,6 +23,8 @@ static int ask_partitions(struct kafka_peer *peer, rd_kafka_t *client, const cha
     if (failed == RD_KAFKA_RESP_ERR__TRANSPORT)
         kafka_peer_no_broker(peer);
     if (!failed) {
+        rdkafka.poll(client, 0); /* tells kafka_peer_error what came before this answer */
+        kafka_peer_answers(peer, metadata->orig_broker_id);
         rd_kafka_resp_err_t code = metadata->topic_cnt ? metadata->topics[0].err : 0;
         if (code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
             count = 0;

@@ -1,5 +1,8 @@
 """What sidecars and gateways that run say of brokers that they cannot use."""
+import contextlib
 import socket
+import socketserver
+import threading
 
 import pytest
 
@@ -40,6 +43,47 @@ def test_a_listener_that_never_answers_is_told(backend, tmp_path):
             gateway.ready())
     assert gateway.lines("kafka: ", f"the broker {mute}") and not gateway.lines("closes")
     gateway.kill()
+
+
+@contextlib.contextmanager
+def relay(port, target):
+    """Listens at a port, and passes what it gets to another address, and back."""
+    def copy(source, sink):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            with socket.create_connection(target) as other:
+                back = threading.Thread(target=copy, args=(other, self.request), daemon=True)
+                back.start()
+                copy(self.request, other)
+                back.join()
+
+    class Server(socketserver.ThreadingTCPServer):
+        allow_reuse_address = daemon_threads = True
+        block_on_close = False
+
+    with Server(("127.0.0.1", port), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield
+        server.shutdown()
+
+
+def test_a_broker_that_answers_is_not_called_unreachable(kafka, backend, tmp_path):
+    port = harness.free_port()
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": [f"127.0.0.1:{port}"], "group_id": "behind_relay",
+        "traces": {"topics": ["behind_relay"]}}, backend, wait=False)
+    assert harness.wait_for(lambda: "cannot be reached" in gateway.ready()[1], 60)
+    host, _, at = kafka.addresses[0].partition(":")
+    with relay(port, (host, int(at))):
+        told = harness.wait_for(
+            lambda: next((text for text in [gateway.ready()[1]] if "not exist yet" in text), ""), 60)
+        assert told and "cannot be reached" not in told
+        gateway.kill()
 
 
 @pytest.mark.takes(15)

@@ -117,6 +117,22 @@ START_TEST(a_broker_that_is_down_stays_so_while_others_work)
 }
 END_TEST
 
+START_TEST(a_broker_that_tells_of_topics_can_be_reached)
+{
+    struct kafka_peer peer;
+    kafka_peer_init(&peer, "kafka", NULL);
+    peer.quiet = true;
+    refuse(&peer, "a:1/1");
+    kafka_peer_answers(&peer, 1);
+    ck_assert(!kafka_peer_is_down(&peer, text, sizeof text));
+    ck_assert_int_eq(kafka_peer_why(&peer, text, sizeof text), CAUSE_NONE);
+    kafka_peer_error(NULL, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, "a:1/1: no", &peer);
+    kafka_peer_answers(&peer, 1);
+    ck_assert_int_eq(kafka_peer_why(&peer, text, sizeof text), CAUSE_FORBIDDEN);
+    kafka_peer_release(&peer);
+}
+END_TEST
+
 START_TEST(a_broker_that_librdkafka_does_not_try_again_is_not_needed)
 {
     struct kafka_peer peer;
@@ -253,6 +269,7 @@ SUITE_MAIN("kafka_peer", a_port_with_another_protocol_is_told,
            an_unreachable_broker_is_named_with_the_reason, a_wrong_password_is_one_short_sentence,
            a_closed_connection_hints_at_the_protocol,
            a_broker_that_is_down_stays_so_while_others_work,
+           a_broker_that_tells_of_topics_can_be_reached,
            a_broker_that_librdkafka_does_not_try_again_is_not_needed,
            the_only_configured_broker_answered_if_any_does,
            a_broker_that_answers_nothing_is_told_from_one_that_closes_connections,
