@@ -118,6 +118,23 @@ def test_a_group_of_members_with_other_strategies_is_explained(kafka, backend, t
     assert gateway.stop() == 0
 
 
+def test_a_consumer_of_the_group_that_takes_one_topic_is_suspected(kafka, backend, tmp_path):
+    import confluent_kafka
+    spans, profiles = kafka.topic("shared_spans", 2), kafka.topic("shared_profiles", 2)
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": kafka.addresses, "group_id": spans, "traces": {"topics": [spans]},
+        "profiles": {"topics": [profiles]}}, backend, signals=("traces", "profiles"))
+    other = confluent_kafka.Consumer(kafka.client(**{
+        "group.id": spans, "partition.assignment.strategy": "range"}))
+    other.subscribe([spans])
+    told = "or another consumer of the group reads only some of the topics"
+    assert harness.wait_for(lambda: [other.poll(0.1), told in gateway.ready()[1]][1], 60), (
+        gateway.ready())
+    other.close()
+    assert harness.wait_for(lambda: gateway.ready()[0], 60), gateway.tail()
+    assert gateway.stop() == 0
+
+
 def reader_of(name, kafka, backend, folder):
     """A gateway that reads a new topic with one partition."""
     return gateways.Gateway(folder, {

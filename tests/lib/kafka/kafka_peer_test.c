@@ -222,6 +222,18 @@ START_TEST(a_producer_without_a_right_to_write_says_which_it_needs)
 }
 END_TEST
 
+START_TEST(a_topic_that_is_gone_is_told)
+{
+    ck_assert(rdkafka_ready());
+    struct outcome gone = kafka_outcome(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, "spans");
+    ck_assert_str_eq(gone.text, "topic spans: the topic does not exist any more, or has fewer "
+                                "partitions than before");
+    gone = kafka_outcome(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, "spans");
+    ck_assert_str_eq(gone.text,
+                     "topic spans: the topic does not exist, and the broker does not create it");
+}
+END_TEST
+
 START_TEST(a_port_with_another_protocol_is_told)
 {
     char out[KAFKA_TROUBLE_SIZE];
@@ -274,5 +286,5 @@ SUITE_MAIN("kafka_peer", a_port_with_another_protocol_is_told,
            the_only_configured_broker_answered_if_any_does,
            a_broker_that_answers_nothing_is_told_from_one_that_closes_connections,
            credentials_explain_what_follows_until_a_success, only_what_can_never_pass_is_rejected,
-           a_producer_without_a_right_to_write_says_which_it_needs,
+           a_producer_without_a_right_to_write_says_which_it_needs, a_topic_that_is_gone_is_told,
            brokers_that_refused_this_user_were_not_away)
