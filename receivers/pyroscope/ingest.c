@@ -203,6 +203,9 @@ static bool begin_form(const struct ingest *ingest, struct multipart *multipart)
     return multipart_begin(multipart, view_of(type), ingest->body);
 }
 
+/* Parsed, it takes many times its size. SDKs send less than 1 KiB. */
+enum { CONFIG_MOST = 16 << 10 };
+
 static const char no_boundary[] = "the multipart body's boundary is missing or malformed";
 static const char bad_form[] = "malformed multipart body";
 
@@ -224,6 +227,8 @@ static const char *find_profile(struct ingest *ingest)
         return bad_form;
     if (!ingest->profile.data)
         return "the multipart body has no file part \"profile\"";
+    if (ingest->sample_type_config.size > CONFIG_MOST)
+        return "the part \"sample_type_config\" is larger than 16 KiB";
     if (ingest->sample_type_config.size && !pprof_config_valid(ingest->sample_type_config))
         return "the part \"sample_type_config\" is not valid";
     return NULL;

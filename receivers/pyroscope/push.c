@@ -7,6 +7,9 @@
 
 #include <stdlib.h>
 
+/* Each takes memory beside its bytes. Clients send one, or one of each kind. */
+enum { PROFILES_MOST = 4096 };
+
 static bool push_is_json(const struct http_request *request)
 {
     return media_type_is(http_request_header(request, "Content-Type"), "application/json");
@@ -75,35 +78,58 @@ static const char *series_fault(const struct series *series, size_t sent)
     return NULL;
 }
 
-static struct outcome add_profile(const struct pyroscope_receiver *self,
-                                  const struct push_profile *profile, struct submission *submission)
+/* The labels of a series. NULL: the outcome says why. */
+static struct series *read_series(const struct pyroscope_receiver *self, struct view body,
+                                  struct outcome *outcome)
 {
-    struct outcome no_memory = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
-    struct series *series = push_series_labels(profile->series);
-    struct batch *batch;
-    if (!series)
-        return no_memory;
-    const char *fault = series_fault(series, push_series_count(profile->series));
-    if (fault) {
-        series_unref(series);
-        return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", fault);
-    }
+    struct series *series = push_series_labels(body);
+    const char *fault = series ? series_fault(series, push_series_count(body)) : NULL;
+    *outcome = !series ? outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory")
+               : fault ? outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", fault)
+                       : check_labels(self, series);
+    if (outcome->verdict == VERDICT_OK)
+        return series;
+    series_unref(series);
+    return NULL;
+}
+
+static struct outcome add_profile(const struct pyroscope_receiver *self, struct view raw_profile,
+                                  struct series *series, struct submission *submission)
+{
     const struct pprof_source way = {.by_ingest = false};
-    struct outcome outcome = pprof_batch(self, profile->raw_profile, &way, series, &batch);
+    struct batch *batch;
+    struct outcome outcome = pprof_batch(self, raw_profile, &way, series_ref(series), &batch);
     if (batch && !submission_add(submission, batch))
-        return no_memory;
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     return outcome;
 }
 
+/* The labels of a series are read once, however many profiles it has. */
 static struct outcome add_profiles(const struct pyroscope_receiver *self, struct view request,
                                    struct submission *submission)
 {
     struct push_walk walk;
     struct push_profile profile;
+    struct series *series = NULL;
+    const uint8_t *body = NULL;
+    size_t count = 0;
     struct outcome outcome = OUTCOME_OK;
     push_walk_begin(&walk, request);
-    while (outcome.verdict == VERDICT_OK && push_walk_next(&walk, &profile))
-        outcome = add_profile(self, &profile, submission);
+    while (outcome.verdict == VERDICT_OK && push_walk_next(&walk, &profile)) {
+        if (body != profile.series.data) {
+            body = profile.series.data;
+            series_unref(series);
+            series = read_series(self, profile.series, &outcome);
+        }
+        if (!series || !profile.raw_profile.size)
+            continue;
+        outcome = ++count > PROFILES_MOST
+                      ? outcome_of(VERDICT_REJECT, CAUSE_INVALID,
+                                   "a request with more than %d profiles: send them in several",
+                                   PROFILES_MOST)
+                      : add_profile(self, profile.raw_profile, series, submission);
+    }
+    series_unref(series);
     return outcome;
 }
 

@@ -107,6 +107,21 @@ START_TEST(every_series_and_sample_of_a_request_is_a_profile)
 }
 END_TEST
 
+START_TEST(samples_without_a_profile_cost_no_more_than_their_bytes)
+{
+    struct bytes empty;
+    bytes_init(&empty, 1 << 20, NULL);
+    for (unsigned i = 0; i < 1 << 19; i++)
+        CHECK_OFTEN(bytes_append(&empty, "\x12", 2) == BYTES_OK, "no memory");
+    rig_begin(RECEIVER());
+    receiver_post(fd, PUSH, PROTO,
+                  PB_MESSAGE(1, CPU_LABELS, bytes_view(&empty), SAMPLE(profile(1))), 200, &answer);
+    ck_assert_uint_eq(keeper_count(), 1);
+    bytes_release(&empty);
+    rig_end();
+}
+END_TEST
+
 START_TEST(one_bad_profile_refuses_the_whole_request)
 {
     rig_begin(RECEIVER());
@@ -281,6 +296,7 @@ END_TEST
 
 SUITE_MAIN("pyroscope_push", a_push_is_read_plain_and_gzipped_in_every_layer,
            a_push_in_json_is_answered_in_json, every_series_and_sample_of_a_request_is_a_profile,
+           samples_without_a_profile_cost_no_more_than_their_bytes,
            one_bad_profile_refuses_the_whole_request,
            labels_and_times_that_the_server_refuses_are_refused,
            malformed_requests_are_invalid_argument,
