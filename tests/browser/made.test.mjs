@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { close, fits, launch, open, violations } from "./support/browser.mjs";
 import { ROOT, Spanlink, until } from "./support/spanlink.mjs";
 import { id, MS, now, NS, sendLinked, sendProfile, sendRoots, sendSpans,
@@ -940,6 +941,22 @@ describe("a restart", () => {
     await sendRoots(spanlink, "shop", ["GET /after"]);
     await page.getByRole("link", { name: "shop GET /after" }).waitFor();
     await page.getByText(/^spanlink does not respond on/).first().waitFor({ state: "hidden" });
+    await close(page);
+  });
+
+  test("is not told of a process that answers late", async () => {
+    const page = await open(browser, spanlink.url);
+    await page.getByText(/, up /).waitFor();
+    const late = [];
+    await page.route("**/api/pipelines", async (route) => {
+      const response = await route.fetch();
+      await setTimeout(2_500);
+      await route.fulfill({ response });
+      late.push(response.status());
+    });
+    await until(() => late.length > 1, "two late answers");
+    await page.getByText(/, up /).waitFor();
+    assert.equal(await page.getByText(/^spanlink has restarted/).count(), 0);
     await close(page);
   });
 

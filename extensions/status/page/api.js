@@ -119,10 +119,9 @@ let started = 0;
 /** How many columns of `step` ms, the last at `last`, are not before the start; at most `most`. */
 export const upTo = (most, last, step) => Math.max(1, Math.min(most, Math.ceil((last - started) / step) + 1));
 
-/** Detects a restart by the uptime in /api/pipelines. */
-export function noteUptime(uptimeNs) {
-	const start = Date.now() - uptimeNs / 1e6;
-	const restarted = started !== 0 && start - started > 2000;
+/** Detects a restart by started_unix_nano in /api/pipelines, given in ms. */
+export function noteStart(start) {
+	const restarted = started !== 0 && start !== started;
 	started = start;
 	if (restarted) connection.dispatchEvent(new Event("restart"));
 }

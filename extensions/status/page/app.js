@@ -1,7 +1,7 @@
 /* Switches views, and shows whether spanlink responds. */
-import { connection, get, noteUptime, poll } from "./api.js";
+import { connection, get, noteStart, poll } from "./api.js";
 import { announce, fill, h } from "./dom.js";
-import { duration, plural, problems } from "./format.js";
+import { duration, millis, plural, problems } from "./format.js";
 import { anchor, button, failure, notice, para } from "./parts.js";
 import { current, link, note } from "./route.js";
 
@@ -78,10 +78,10 @@ function watch() {
 	const forever = new AbortController().signal;
 	const ask = poll(async () => {
 		const now = await get("/api/pipelines", {}, forever);
-		const { version, uptime_ns, hold } = now;
+		const { version, started_unix_nano, uptime_ns, hold } = now;
 		const wrong = problems(now);
 		connection.waiting = hold?.spans ?? 0;
-		noteUptime(uptime_ns);
+		noteStart(millis(started_unix_nano));
 		const up = duration(Math.ceil(uptime_ns / 1e9) * 1e9);
 		set(wrong.some(({ bad }) => bad) ? "down" : wrong.length > 0 ? "warn" : "up", wrong.length > 0
 			? `${plural(wrong.length, "problem")}: see Pipeline` : uptime_ns > 0 ? `${version}, up ${up}` : version);
