@@ -2,10 +2,16 @@
 
 #include <stdlib.h>
 
-/* Outlives the instance if the batch does. */
+/* Outlives the instance if a batch does. */
 struct ahead {
     _Atomic unsigned refs;
-    _Atomic bool arrived;
+    _Atomic size_t bytes; /* of the batches on their way */
+};
+
+/* One of them. */
+struct ahead_batch {
+    struct ahead *ahead;
+    size_t bytes;
 };
 
 static void ahead_unref(struct ahead *ahead)
@@ -16,10 +22,11 @@ static void ahead_unref(struct ahead *ahead)
 
 static void on_settled(void *ctx, const struct outcome *worst)
 {
-    struct ahead *ahead = ctx;
+    struct ahead_batch *batch = ctx;
     (void)worst;
-    atomic_store_explicit(&ahead->arrived, true, memory_order_release);
-    ahead_unref(ahead);
+    atomic_fetch_sub_explicit(&batch->ahead->bytes, batch->bytes, memory_order_relaxed);
+    ahead_unref(batch->ahead);
+    free(batch);
 }
 
 static void keep_nothing(void *ctx, uint64_t key, const struct progress_mark *mark)
@@ -48,34 +55,41 @@ static bool say_yes(void *ctx)
 static const struct receipt_store neutral = {
     .keep = keep_nothing, .recall = recall_nothing, .is_elsewhere = say_yes};
 
-static struct receipt *make(struct ahead **out)
+/* Returns what counts the batches of all; NULL: no memory. Under the lock. */
+static struct ahead *ahead_of(struct correlation *top)
 {
-    struct ahead *ahead = calloc(1, sizeof *ahead);
-    struct receipt *receipt = ahead ? receipt_new(on_settled, ahead) : NULL;
+    if (!top->ahead && (top->ahead = calloc(1, sizeof *top->ahead)))
+        atomic_init(&top->ahead->refs, 1);
+    return top->ahead;
+}
+
+static bool ahead_fits(const struct ahead *ahead, size_t n)
+{
+    size_t bytes = atomic_load_explicit(&ahead->bytes, memory_order_relaxed);
+    return bytes == 0 || bytes + n <= AHEAD_MAX;
+}
+
+/* Under the lock. */
+static struct receipt *ahead_add(struct ahead *ahead, size_t n)
+{
+    struct ahead_batch *batch = malloc(sizeof *batch);
+    struct receipt *receipt = batch ? receipt_new(on_settled, batch) : NULL;
     if (!receipt) {
-        free(ahead);
+        free(batch);
         return NULL;
     }
-    atomic_init(&ahead->refs, 2);
-    *out = ahead;
+    *batch = (struct ahead_batch){ahead, n};
+    atomic_fetch_add_explicit(&ahead->refs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ahead->bytes, n, memory_order_relaxed);
     return receipt;
 }
 
-static bool has_arrived(struct ahead *ahead)
-{
-    return !ahead || atomic_load_explicit(&ahead->arrived, memory_order_acquire);
-}
-
-struct receipt *ahead_begin(struct correlation *self, bool with_others)
+struct receipt *ahead_begin(struct correlation *self, size_t n, bool with_others)
 {
     struct correlation *top = self->top ? self->top : self;
-    struct receipt *receipt = NULL;
-    struct ahead *next;
     pthread_mutex_lock(&top->lock);
-    if (has_arrived(top->ahead) && (receipt = make(&next))) {
-        ahead_unref(top->ahead);
-        top->ahead = next;
-    }
+    struct ahead *ahead = ahead_of(top);
+    struct receipt *receipt = ahead && ahead_fits(ahead, n) ? ahead_add(ahead, n) : NULL;
     pthread_mutex_unlock(&top->lock);
     if (receipt && with_others)
         receipt_set_durable(receipt, &neutral);

@@ -14,6 +14,9 @@
 #define PATIENCE (200 * NS_PER_MS)
 #define POLL_NS  (5 * NS_PER_MS)
 
+/* What a batch takes besides its messages, bytes. */
+#define BATCH_USUAL ((size_t)1 << 10)
+
 /* The front of a release list that is being written. */
 struct front {
     struct release_part part;
@@ -86,7 +89,8 @@ static bool begin_front(struct correlation *self, struct held *first, bool force
     front->part = release_part(first, RELEASE_PART_SHORT);
     if (take_room(self, front))
         return true;
-    front->ahead = ahead_begin(self, has_receipts(&front->part));
+    size_t bytes = front->part.bytes + BATCH_USUAL;
+    front->ahead = ahead_begin(self, bytes, has_receipts(&front->part));
     return front->ahead;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Writes spans that left the hold into requests, many spans to a batch, and hands them on; what the
  * next stage cannot take yet is offered again. Spans for which the budget has no room, since they
- * grow when they were compressed, stay as they are until it has, except for one batch at a time
+ * grow when they were compressed, stay as they are until it has, except for a little at a time
  * (ahead.h). Called without the instance's lock, on any thread.
  */
 #ifndef PROCESSORS_CORRELATION_RELEASE_RELEASE_H
