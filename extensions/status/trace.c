@@ -348,8 +348,12 @@ void trace_answer(struct status *self, struct http_request *request, const char 
         answer_spans(request, &writing, trace->spans, &waiting);
     else
         waiting_answer(self, request, &waiting,
-                       "no span of this trace is kept: it has not passed here, or has given way to "
-                       "newer ones (keep_mib)");
+                       self->kept_skipped
+                           ? "no span of this trace is kept: it has not passed here, is of a "
+                             "request that was passed over since too many came, or has given way "
+                             "to newer ones (keep_mib)"
+                           : "no span of this trace is kept: it has not passed here, or has given "
+                             "way to newer ones (keep_mib)");
     bytes_release(&writing.text);
     figures_release(&writing.figures);
     free(writing.spans);

@@ -271,6 +271,22 @@ describe("what a search takes", () => {
   });
 });
 
+test("Why tells that a link of its SDK is forwarded though its samples have another name", async () => {
+  const spanlink = await Spanlink.start(HASTY);
+  const end = now(), own = id(16);
+  await sendSpans(spanlink, "shop", [span({ trace: id(32), span: own, name: "GET /", start: end - MS,
+    end, attributes: { "pyroscope.profile.id": own } })]);
+  await sendProfile(spanlink, "shop-profiler",
+    [{ stack: ["main"], value: 10_000_000, span: own }], end - 10n * NS, end);
+  await until(async () => (await spanlink.api(`/api/spans/${own}`)).decision === "as_came",
+    "the decision");
+  const page = await open(browser, `${spanlink.url}/#/why?id=${own}`);
+  await page.getByRole("heading",
+    { name: "It was forwarded with its SDK's link, which may open nothing" }).waitFor();
+  await close(page);
+  await spanlink.remove();
+});
+
 test("a span with samples and without a link leads from Why to its flame graph", async () => {
   const spanlink = await Spanlink.start(HASTY);
   const end = now();

@@ -26,7 +26,7 @@ const HEADINGS = { linked: "It has a flame graph", not_linked: "It has no flame 
 
 /* A linked span has something to do if its link opens nothing. */
 function headingOf({ decision, fix, samples, profile_id }) {
-	if (decision === "as_came" && profile_id && !samples) {
+	if (decision === "as_came" && profile_id) {
 		return "It was forwarded with its SDK's link, which may open nothing";
 	}
 	if (decision === "linked" && fix) return "It is linked, but its flame graph is hard to find";
