@@ -283,6 +283,10 @@ test("Why tells that a link of its SDK is forwarded though its samples have anot
   const page = await open(browser, `${spanlink.url}/#/why?id=${own}`);
   await page.getByRole("heading",
     { name: "It was forwarded with its SDK's link, which may open nothing" }).waitFor();
+  const { trace_id } = await spanlink.api(`/api/spans/${own}`);
+  await page.goto(`${spanlink.url}/#/trace/${trace_id}`);
+  await page.getByRole("link", { name: "Flame graph of the whole trace" }).click();
+  await page.getByText("10 ms").first().waitFor();
   await close(page);
   await spanlink.remove();
 });
@@ -304,6 +308,21 @@ test("a span with samples and without a link leads from Why to its flame graph",
   await page.goto(`${spanlink.url}/#/why?id=${root.spanId}`);
   await page.getByRole("link", { name: "Its flame graph" }).click();
   await page.getByText("10 ms").first().waitFor();
+  await close(page);
+  await spanlink.remove();
+});
+
+test("a rate is not shown before there is one", async () => {
+  const spanlink = await Spanlink.start(HASTY);
+  const end = now();
+  await sendSpans(spanlink, "shop", [span({ trace: id(32), name: "GET /", start: end - MS, end })]);
+  const page = await open(browser, spanlink.url);
+  await page.clock.install();
+  await page.goto(`${spanlink.url}/#/pipeline`);
+  const receiver = page.getByRole("article", { name: "receiver otlp" });
+  await receiver.getByText("… spans/s").waitFor();
+  await page.clock.runFor(1_500);
+  await receiver.getByText(/^\d.* spans\/s/).waitFor();
   await close(page);
   await spanlink.remove();
 });

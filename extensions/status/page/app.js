@@ -33,7 +33,9 @@ async function show() {
 	const first = shown === null;
 	mark(route.view);
 	if (shown && shown.name === route.view && shown.id === route.id && shown.view) {
-		document.title = `${shown.title(route)} – spanlink`;
+		const title = `${shown.title(route)} – spanlink`;
+		if (title !== document.title) announce(shown.title(route));
+		document.title = title;
 		shown.view.update(route);
 		return;
 	}

@@ -141,7 +141,7 @@ export class View {
 			wire: s("path.wire", { style: { stroke: colour(edge.signal) } }) }));
 		this.lines = s("svg.wires", { "aria-hidden": "true" }, this.edges.map(({ wire }) => wire));
 		const others = components.filter((each) => each.kind === "extension");
-		fill(this.picture, h("h2.unseen", "Components"), para(muted("Rates are means of the last 10 s.")),
+		fill(this.picture, h("h2.unseen", "Components"), para(muted("Rates are means of the last 10 s, or since this view was opened.")),
 			h("ul.legend", [...new Set(pipelines.map((each) => each.signal))].map((signal) => h("li", {},
 			h("i", { style: { background: colour(signal) } }), signal))),
 		h("div.stages", this.lines,
@@ -176,7 +176,7 @@ export class View {
 				&& `, ${counted(came)} came in`;
 			fill(node.now, items.length === 0 ? muted(came.length > 0 ? "nothing goes out" : "nothing yet")
 				: items.map(([item, n]) => h("span", { title: `${count(n)} ${words(item)} so far` },
-					h("b", rate(passing?.[item] ?? 0)), ` ${words(item)}/s`)));
+					h("b", passing ? rate(passing[item] ?? 0) : "…"), ` ${words(item)}/s`)));
 			fill(node.line, spark(this.history.get(key)));
 			const lost = some(each.counters?.dropped);
 			const refused = each.refusals.reduce((sum, { count: n }) => sum + n, 0);

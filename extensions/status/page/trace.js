@@ -180,7 +180,7 @@ export class View {
 			swatch(name), named(name, "no service"),
 			muted([plural(spans.length, "span"), times(spans, " CPU")].filter(Boolean).join(", ")))),
 		this.cut && h("span.badge.warn", this.cut),
-		linked.length > 0 && anchor(link("flame", { trace: this.id }), "Flame graph of the whole trace",
+		this.spans.some((each) => isLinked(each) || each.samples) && anchor(link("flame", { trace: this.id }), "Flame graph of the whole trace",
 			{ class: "button" })));
 		const ticks = [0, 0.25, 0.5, 0.75].map((part) => h("span", {
 			style: { left: `${part * 100}%` }, text: duration(this.length * part) }));
