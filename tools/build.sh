@@ -14,6 +14,8 @@ if ! said=$(tools/writable.sh build "$log" --below "$folder" 2>&1); then
   exit 1
 fi
 mkdir -p build
+exec 9>"build/$preset.lock"
+flock 9 # ninja does not expect a second one in its folder
 
 # cmake refuses a cache made for another source folder, such as one copied along with the sources.
 fresh=()

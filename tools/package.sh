@@ -42,12 +42,13 @@ if [ "$preset" != release ]; then
 fi
 folder=build/$preset/debian
 python3 -B tools/changelog.py debian "$SOURCE_DATE_EPOCH" | gzip -9n >"$folder/changelog.gz"
-mkdir -p build/package
-rm -f build/package/*.deb
-if ! cpack --config "build/$preset/CPackConfig.cmake" -G DEB -B build/package "${options[@]}" \
-  >build/package/cpack.log 2>&1; then
-  cat build/package/cpack.log >&2
+if ! cpack --config "build/$preset/CPackConfig.cmake" -G DEB -B "$scratch/made" "${options[@]}" \
+  >"$scratch/cpack.log" 2>&1; then
+  cat "$scratch/cpack.log" >&2
   exit 1
 fi
-rm -rf build/package/_CPack_Packages
-ls build/package/*.deb
+made=$(basename "$scratch"/made/*.deb)
+mkdir -p build/package
+rm -f build/package/spanlink_*_"${made##*_}" # of other versions; other architectures' stay
+mv "$scratch/made/$made" build/package
+echo "build/package/$made"

@@ -4,11 +4,13 @@
 # a build fail. Usage: tools/writable.sh [PATH]... [--below FOLDER...]
 set -euo pipefail
 
-depth=(-maxdepth 0)
+below=no
 for path; do
-  [ "$path" = --below ] && { depth=(); continue; }
+  [ "$path" = --below ] && { below=yes; continue; }
   there=$path
   while [ ! -e "$there" ] && [ ! -L "$there" ]; do there=$(dirname "$there"); done
+  depth=(-maxdepth 0)
+  [ "$below" = no ] || [ "$there" != "$path" ] || depth=()
   [ "$there" = "$path" ] || [ -d "$there" ] || there=$path/
   # The owner's own read-only file does not matter: it is replaced if its folder is writable.
   refused=$(find "$there" "${depth[@]}" ! -type l ! -writable \

@@ -5,7 +5,6 @@
 #include "lib/base/log.h"
 #include "pipeline/life/rows.h"
 #include "pipeline/meter.h"
-#include "pipeline/telemetry/process.h"
 
 #include <stdio.h>
 
@@ -349,7 +348,7 @@ static double at_least_zero(double value)
 static void put_process(const struct figures *figures, struct json *json)
 {
     json_word(json, "version", SPANLINK_VERSION);
-    json_time(json, "started_unix_nano", process_started());
+    json_time(json, "started_unix_nano", runtime_began());
     json_double(json, "uptime_ns", 1e9 * one_of(figures, NULL, "otelcol_process_uptime"));
     json_double(json, "cpu_ns", 1e9 * one_of(figures, NULL, "otelcol_process_cpu_seconds"));
     json_double(json, "rss_bytes", one_of(figures, NULL, "otelcol_process_memory_rss"));

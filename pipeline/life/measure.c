@@ -54,6 +54,11 @@ static void measure_own(const struct instance *instance, struct metrics *metrics
     metrics_scope(metrics, NULL, NULL);
 }
 
+uint64_t runtime_began(void)
+{
+    return process_started();
+}
+
 void runtime_figures(struct runtime *runtime, struct metrics *metrics)
 {
     static const struct process_resource nothing;

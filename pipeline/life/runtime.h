@@ -7,6 +7,7 @@
 #include "lib/base/place.h"
 #include "lib/settings/load.h"
 
+struct metrics;
 struct runtime;
 
 /* Plans the graph of a configuration and fills every component's keys. The settings must outlive
@@ -79,10 +80,9 @@ uint64_t runtime_stop(struct runtime *runtime, const volatile int *hurry, struct
 /* Appends every component's own human-readable lines. Any thread. */
 void runtime_explain(struct runtime *runtime, struct bytes *out);
 
-struct metrics;
-
 /* Adds what is told of the process and of all components. Any thread. */
 void runtime_figures(struct runtime *runtime, struct metrics *metrics);
+uint64_t runtime_began(void); /* when the process started, wall, ns; any thread */
 
 /* The settings in force as YAML, secrets redacted. Any thread. */
 void runtime_config(struct runtime *runtime, struct bytes *out);
