@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -55,13 +56,20 @@ bool source_env_name(struct view name)
     return name.size > 0;
 }
 
-/* Reads to the end, also from pipes. -1: error; a result above cap: too large. */
+enum { PIPE_SILENCE_MS = 10 * 1000 };
+
+/* Reads to the end, also from pipes. -1: error, ETIMEDOUT if a pipe's writer is silent for too
+ * long; a result above cap: too large. */
 static ssize_t source_read_all(int fd, uint8_t *data, size_t cap)
 {
     size_t size = 0;
     while (size < cap) {
-        ssize_t n = read(fd, data + size, cap - size);
-        if (n < 0 && errno == EINTR)
+        struct pollfd wanted = {.fd = fd, .events = POLLIN};
+        int ready = poll(&wanted, 1, PIPE_SILENCE_MS);
+        if (ready == 0)
+            errno = ETIMEDOUT;
+        ssize_t n = ready > 0 ? read(fd, data + size, cap - size) : -1;
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (n < 0)
             return -1;
@@ -75,14 +83,18 @@ static ssize_t source_read_all(int fd, uint8_t *data, size_t cap)
 struct view source_read_file(struct arena *arena, const char *path, char *error, size_t error_size)
 {
     struct view none = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* A pipe that nobody writes to must not block a reload. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     uint8_t *data = fd < 0 ? NULL : malloc(TREE_TEXT_MAX + 1);
     ssize_t n = data ? source_read_all(fd, data, TREE_TEXT_MAX + 1) : -1;
     int code = errno;
     if (fd >= 0)
         close(fd);
     char *copy = NULL;
-    if (n < 0)
+    if (n < 0 && code == ETIMEDOUT)
+        snprintf(error, error_size, "is a pipe to which nothing was written for %d s",
+                 PIPE_SILENCE_MS / 1000);
+    else if (n < 0)
         snprintf(error, error_size, "cannot be read: %s", strerror(code));
     else if (n > TREE_TEXT_MAX)
         snprintf(error, error_size, "larger than 1 MiB, the maximum");

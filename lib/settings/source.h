@@ -15,7 +15,8 @@ enum source_scheme {
 /* Parses the scheme of "file:x", "env:X" or "yaml:x"; *rest is what follows it. */
 enum source_scheme source_scheme(const char *text, const char **rest);
 
-/* Reads a file of at most 1 MiB. data NULL: error is a sentence. */
+/* Reads a file of at most 1 MiB, or a pipe whose writer is never silent for 10 s. data NULL: error
+ * is a sentence. */
 struct view source_read_file(struct arena *arena, const char *path, char *error, size_t error_size);
 
 /* Whether name is a valid variable name. */

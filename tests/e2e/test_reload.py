@@ -2,6 +2,7 @@
 duplicated."""
 import collections
 import json
+import os
 import signal
 import socket
 import threading
@@ -268,6 +269,19 @@ def test_a_broken_file_leaves_the_old_configuration_running(tmp_path):
         assert post(session, running.values["http"], "span") == 200
     assert running.program.stop() == 0
     assert running.spans() == {"span": 1}
+
+
+def test_a_pipe_that_nobody_writes_to_does_not_stop_it(tmp_path):
+    """Nor does it keep a configuration that somebody does write to a pipe from being read."""
+    running = Running(tmp_path)
+    good = running.config.read_text()
+    running.config.unlink()
+    os.mkfifo(running.config)
+    running.hup("config.yaml: is a pipe to which nothing was written for 10 s")
+    running.program.process.send_signal(signal.SIGHUP)
+    running.config.write_text(good.replace("timeout: 20ms", "timeout: 21ms"))
+    assert harness.wait_for(lambda: running.log_count("reloaded: "), 20), running.program.tail(30)
+    assert running.program.stop() == 0
 
 
 def test_a_port_in_use_leaves_the_old_configuration_running(tmp_path):
