@@ -80,7 +80,8 @@ static void budget_look(struct budget *budget, uint64_t trim_pause)
     size_t used = budget_used(budget);
     uint64_t now = clock_mono(&clock_system);
     budget->looked = now;
-    if (budget_measure(budget, used) > budget->limit / 32)
+    size_t beyond = budget_measure(budget, used);
+    if (beyond > budget->limit / 32 && used + beyond > budget->limit / 2)
         budget_trim(budget, now, trim_pause);
     budget_note_look(budget, used);
     atomic_flag_clear(&budget->looking);
