@@ -38,13 +38,10 @@ static bool is_full(const struct accumulator *accumulator)
     return accumulator->count >= accumulator->most || accumulator->bytes >= accumulator->most_bytes;
 }
 
-bool accumulator_add(struct accumulator *accumulator, struct record *const *records, size_t count,
-                     uint64_t now)
+bool accumulator_add(struct accumulator *accumulator, struct record *const *records, size_t count)
 {
     pthread_mutex_lock(&accumulator->lock);
     bool empty = accumulator->count == 0, full = is_full(accumulator);
-    if (empty)
-        accumulator->since = now;
     for (size_t i = 0; i < count; i++) {
         records[i]->next = NULL;
         *accumulator->end = records[i];
@@ -52,7 +49,7 @@ bool accumulator_add(struct accumulator *accumulator, struct record *const *reco
         accumulator->bytes += accumulator_size(records[i]);
     }
     accumulator->count += count;
-    bool wake = !accumulator->lent && count > 0 && (empty || (!full && is_full(accumulator)));
+    bool wake = !accumulator->lent && !empty && !full && is_full(accumulator);
     pthread_mutex_unlock(&accumulator->lock);
     return wake;
 }
@@ -85,10 +82,11 @@ struct record *accumulator_take(struct accumulator *accumulator, uint64_t now, i
 {
     struct record *taken = NULL;
     pthread_mutex_lock(&accumulator->lock);
-    uint64_t due = accumulator->since + accumulator->linger;
+    uint64_t due = accumulator->taken ? accumulator->taken + accumulator->linger : 0;
     accumulator->lent = false;
     if (accumulator->count > 0 && (now >= due || is_full(accumulator))) {
         taken = take_first(accumulator);
+        accumulator->taken = now;
     } else if (accumulator->count > 0) {
         uint64_t left = (due - now + NS_PER_MS - 1) / NS_PER_MS;
         *wait_ms = left < (uint64_t)*wait_ms ? (int)left : *wait_ms;

@@ -14,7 +14,7 @@ struct accumulator {
     pthread_mutex_t lock;
     struct record *first, **end; /* linked by next */
     size_t count, bytes;
-    uint64_t since; /* when the first was added, mono */
+    uint64_t taken; /* when records were last taken, mono; 0: never */
     bool lent;      /* records were taken: the next accumulator_take comes by itself */
     uint64_t linger;
     size_t most, most_bytes; /* of records that are taken together; a few are taken of any size */
@@ -27,12 +27,12 @@ void accumulator_release(struct accumulator *accumulator);
 void accumulator_set(struct accumulator *accumulator, uint64_t linger, size_t most,
                      size_t most_bytes);
 
-/* Adds records, which stay the caller's. True: wake the thread that takes them. Any thread. */
-bool accumulator_add(struct accumulator *accumulator, struct record *const *records, size_t count,
-                     uint64_t now);
+/* Adds records, which stay the caller's. True: wake who waits for the linger of those before, as
+ * there are enough now. Any thread. */
+bool accumulator_add(struct accumulator *accumulator, struct record *const *records, size_t count);
 
-/* Takes the records that are due, linked by next: the first has waited for linger, or there are
- * enough. NULL: none; *wait_ms says when some will be, unless more are added, at most as it says
+/* Takes the records that are due, linked by next: none were taken for linger, or there are enough.
+ * NULL: none; *wait_ms says when some will be, unless more are added, at most as it says
  * before. Call it only once the brokers have answered for all that were taken before. */
 struct record *accumulator_take(struct accumulator *accumulator, uint64_t now, int *wait_ms);
 

@@ -49,7 +49,7 @@ static const struct key produce_keys[] = {
     KEY_INT(struct kafka_produce, flush_max_messages, "flush_max_messages", "10000", 0, 1000000,
             "most records in one request to a broker; 0: the library's default"),
     KEY_DURATION(struct kafka_produce, linger, "linger", "10ms", 0,
-                 "how long to wait for more records for one request"),
+                 "after records were sent, the time in which others gather for one request"),
     KEY_IGNORED("allow_auto_topic_creation", "accepted; the brokers' setting decides"),
     KEY_END,
 };

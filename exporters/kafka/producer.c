@@ -3,18 +3,17 @@
 #include "exporters/kafka/accumulator.h"
 #include "exporters/kafka/partition_counts.h"
 #include "exporters/kafka/replicas.h"
+#include "exporters/kafka/turns.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "pipeline/native_record.h"
 
 #include <inttypes.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 enum {
     POLL_MS = 500,
@@ -42,34 +41,22 @@ struct producer {
     rd_kafka_t *client;
     struct accumulator accumulator;
     struct replicas replicas;
-    pthread_t thread;               /* gives the client its records and serves its callbacks */
-    struct partition_counts counts; /* that thread's */
-    size_t given;                   /* that thread's: records without an answer */
-    size_t given_bytes;             /* that thread's: of these, and of those that were answered
-                                       since there were none */
-    bool started;
-    _Atomic bool stopping;
+    struct turns turns;             /* of those that give the client records and serve it */
+    struct partition_counts counts; /* of who has the turn, as the next two */
+    size_t given;                   /* records without an answer */
+    size_t given_bytes; /* of these, and of those that were answered since there were none */
     _Atomic bool aborted;
     _Atomic uint64_t outdated; /* since when the TLS files differ from the client's, mono; 0: they
                                   do not */
 };
 
-/* The records of one send. */
-struct flight {
-    struct kafka_exporter *self;
-    _Atomic size_t waiting;
-    sem_t landed; /* posted once, by the last one */
-};
-
 /* ---- the client ---- */
 
-static void land(struct record *record, rd_kafka_resp_err_t result)
+static void land(struct producer *producer, struct record *record, rd_kafka_resp_err_t result)
 {
-    struct flight *flight = record->flight;
-    atomic_fetch_sub_explicit(&flight->self->under_way, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&producer->self->under_way, 1, memory_order_relaxed);
     record->result = result;
-    if (atomic_fetch_sub(&flight->waiting, 1) == 1)
-        sem_post(&flight->landed);
+    turns_land(&producer->turns, record->flight);
 }
 
 /* Purged records of an outdated client are sent again by the next one. */
@@ -100,7 +87,7 @@ static void delivered(rd_kafka_t *client, const rd_kafka_message_t *message, voi
     if (is_too_large(message->err))
         ((struct record *)message->_private)->together = self->producer->given_bytes;
     self->producer->given--;
-    land(message->_private, result_of(self->producer, message->err));
+    land(self->producer, message->_private, result_of(self->producer, message->err));
 }
 
 /* Makes the client report all records as purged. */
@@ -192,7 +179,7 @@ static rd_kafka_resp_err_t produce(struct producer *producer, struct record *rec
     return code;
 }
 
-/* ---- the client's thread ---- */
+/* ---- a turn ---- */
 
 static void give(struct producer *producer, struct record *record)
 {
@@ -207,35 +194,32 @@ static void give(struct producer *producer, struct record *record)
         if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
             producer->given++;
         else
-            land(record, code);
+            land(producer, record, code);
     }
 }
 
-/* Gives the client the records that are due once it has none, and waits for it. */
-static void serve_once(struct producer *producer)
+/* Gives the client the records that are due once it has none. */
+static int give_due(struct producer *producer)
 {
     int wait_ms = POLL_MS;
-    if (producer->given == 0) {
-        uint64_t now = atomic_load(&producer->aborted) ? UINT64_MAX : clock_mono(&clock_system);
+    uint64_t now = atomic_load(&producer->aborted) ? UINT64_MAX : clock_mono(&clock_system);
+    if (producer->given == 0)
         give(producer, accumulator_take(&producer->accumulator, now, &wait_ms));
-    }
+    return wait_ms;
+}
+
+static void serve(void *ctx, bool waits)
+{
+    struct producer *producer = ctx;
+    int wait_ms = waits ? give_due(producer) : 0;
     if (producer->given > 0) /* sends them now rather than after linger.ms */
         rdkafka.flush(producer->client, POLL_MS);
     else
         rdkafka.poll(producer->client, wait_ms);
-}
-
-static void *serve(void *ctx)
-{
-    struct producer *producer = ctx;
-    while (!atomic_load(&producer->stopping)) {
-        serve_once(producer);
-        if (atomic_load(&producer->aborted))
-            purge(producer->client);
-        look_for_new_files(producer);
-        partition_counts_look(&producer->counts, producer->self, producer->client);
-    }
-    return NULL;
+    if (atomic_load(&producer->aborted))
+        purge(producer->client);
+    look_for_new_files(producer);
+    partition_counts_look(&producer->counts, producer->self, producer->client);
 }
 
 /* 0: none. An attempt that never ends keeps the records of an outage in order, since librdkafka
@@ -305,15 +289,14 @@ static bool client_start(struct producer *producer, char *error, size_t size)
     accumulator_set(&producer->accumulator, self->produce.linger,
                     (size_t)self->produce.flush_max_messages, atomic_load(&self->batch_bytes));
     producer->given = 0;
-    atomic_store(&producer->stopping, false);
     atomic_store(&producer->outdated, 0);
-    producer->started = pthread_create(&producer->thread, NULL, serve, producer) == 0;
-    if (!producer->started)
+    bool started = turns_start(&producer->turns);
+    if (!started)
         snprintf(error, size, "cannot start a thread");
-    return producer->started;
+    return started;
 }
 
-/* Ends the wait of the thread that serves the client. */
+/* Ends the wait of who serves the client. */
 static void wake(rd_kafka_t *client)
 {
     rd_kafka_queue_t *queue = rdkafka.queue_get_main(client);
@@ -323,12 +306,7 @@ static void wake(rd_kafka_t *client)
 
 static void client_stop(struct producer *producer)
 {
-    atomic_store(&producer->stopping, true);
-    if (producer->client)
-        wake(producer->client);
-    if (producer->started)
-        pthread_join(producer->thread, NULL);
-    producer->started = false;
+    turns_stop(&producer->turns);
     if (producer->client)
         rdkafka.destroy(producer->client);
     producer->client = NULL;
@@ -347,6 +325,7 @@ struct producer *producer_new(struct kafka_exporter *self, char *error, size_t e
     pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
     pthread_rwlock_init(&producer->lock, &attributes);
     pthread_rwlockattr_destroy(&attributes);
+    turns_init(&producer->turns, serve, producer);
     accumulator_init(&producer->accumulator);
     replicas_init(&producer->replicas);
     if (client_start(producer, error, error_size))
@@ -362,6 +341,7 @@ void producer_free(struct producer *producer)
     client_stop(producer);
     accumulator_release(&producer->accumulator);
     replicas_release(&producer->replicas);
+    turns_release(&producer->turns);
     pthread_rwlock_destroy(&producer->lock);
     free(producer);
 }
@@ -454,11 +434,7 @@ static void stall(struct producer *producer, const struct progress *progress, ui
 static void await(struct producer *producer, struct flight *flight, const struct progress *progress)
 {
     uint64_t since = clock_mono(&clock_system), told = since;
-    for (;;) {
-        uint64_t until = clock_mono(&clock_system) + NS_PER_S;
-        struct timespec at = {(time_t)(until / NS_PER_S), (long)(until % NS_PER_S)};
-        if (sem_clockwait(&flight->landed, CLOCK_MONOTONIC, &at) == 0)
-            return;
+    while (!turns_wait(&producer->turns, flight)) {
         uint64_t now = clock_mono(&clock_system);
         uint64_t last = atomic_load(&producer->self->acknowledged);
         last = last > since ? last : since;
@@ -472,21 +448,20 @@ static void await(struct producer *producer, struct flight *flight, const struct
 static bool fly(struct producer *producer, struct record *const *records, size_t count,
                 const struct progress *progress)
 {
-    struct flight flight = {.self = producer->self, .waiting = count};
+    struct flight flight;
     char text[8];
-    sem_init(&flight.landed, 0, 0);
+    if (count == 0)
+        return producer->client;
+    turns_begin(&producer->turns, &flight, count);
     atomic_fetch_add_explicit(&producer->self->under_way, count, memory_order_relaxed);
     for (size_t i = 0; i < count; i++) {
         records[i]->flight = &flight;
         if (!producer->client)
-            land(records[i], RD_KAFKA_RESP_ERR__STATE);
+            land(producer, records[i], RD_KAFKA_RESP_ERR__STATE);
     }
-    if (producer->client &&
-        accumulator_add(&producer->accumulator, records, count, clock_mono(&clock_system)))
+    if (producer->client && accumulator_add(&producer->accumulator, records, count))
         wake(producer->client);
-    if (count > 0)
-        await(producer, &flight, progress);
-    sem_destroy(&flight.landed);
+    await(producer, &flight, progress);
     return producer->client &&
            rdkafka.fatal_error(producer->client, text, sizeof text) == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
@@ -520,7 +495,8 @@ void producer_send(struct producer *producer, struct record *const *records, siz
 
 void producer_abort(struct producer *producer)
 {
-    /* The client's thread purges too, soon: sends may hold the lock while a writer waits for it. */
+    /* Who serves the client purges too, soon: sends may hold the lock while a writer waits for it.
+     */
     atomic_store(&producer->aborted, true);
     if (pthread_rwlock_tryrdlock(&producer->lock) != 0)
         return;

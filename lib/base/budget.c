@@ -81,7 +81,9 @@ static void budget_look(struct budget *budget, uint64_t trim_pause)
     uint64_t now = clock_mono(&clock_system);
     budget->looked = now;
     size_t beyond = budget_measure(budget, used);
-    if (beyond > budget->limit / 32 && used + beyond > budget->limit / 2)
+    /* While there is room, what is returned would only be asked for again, page by page. */
+    bool wanted = trim_pause == TRIM_SOON || used + beyond > budget->limit / 2;
+    if (wanted && beyond > budget->limit / 32)
         budget_trim(budget, now, trim_pause);
     budget_note_look(budget, used);
     atomic_flag_clear(&budget->looking);

@@ -247,6 +247,23 @@ START_TEST(before_data_is_refused_free_memory_is_returned)
 }
 END_TEST
 
+START_TEST(while_there_is_room_no_memory_is_returned)
+{
+    struct budget budget;
+    if (!can_return_memory())
+        return;
+    for (size_t limit = 24; limit <= 128; limit += 104) {
+        budget_init(&budget, limit << 20);
+        budget_watch(&budget);
+        void *last = leave_resident();
+        budget.look_at = 0;
+        ck_assert(budget_take(&budget, 1));
+        ck_assert_int_eq(budget.trimmed > 0, limit == 24);
+        free(last);
+    }
+}
+END_TEST
+
 START_TEST(only_memory_that_the_load_does_not_need_is_slack)
 {
     enum { MIB = 1 << 20 };
@@ -490,7 +507,7 @@ SUITE_MAIN(
     work_hides_nothing_of_what_is_resident, a_large_request_alone_is_not_in_its_own_way,
     a_watched_budget_keeps_a_little_free_for_what_it_sees_late,
     a_watched_budget_can_be_filled_and_emptied, before_data_is_refused_free_memory_is_returned,
-    what_is_remembered_leaves_a_share_to_requests,
+    while_there_is_room_no_memory_is_returned, what_is_remembered_leaves_a_share_to_requests,
     accepted_data_that_grow_leave_half_of_the_reserve_to_their_delivery,
     work_comes_out_of_what_is_kept_for_it, others_have_room_while_a_large_request_is_worked_on,
     work_above_a_share_leaves_a_share_to_others_who_come,
