@@ -231,6 +231,10 @@ static void profiles_note(struct correlation *self, const struct upload *upload,
         return;
     context_open(&noting.context, self, service, now);
     advise_profile_came(self, service, now.mono);
+    if (upload->recalled && upload->wide_at)
+        service_note_wide(service, judge_local(now, upload->wide_at));
+    if (upload->recalled)
+        evidence_note_skew(service, 0, upload->skew);
     service->building++;
     if (upload->unread && watch_on(self->env->watch))
         tell_upload(&noting.context, upload, false);
@@ -252,6 +256,21 @@ static uint64_t notes_kept(const struct correlation *self)
 {
     uint64_t remember = self->config.remember;
     return remember > LONGEST_WAIT ? remember : LONGEST_WAIT;
+}
+
+/* Adds what was learnt of their services, which later spans depend on. */
+static void add_learnt(struct correlation *self, struct upload *uploads)
+{
+    pthread_mutex_lock(&self->lock);
+    struct judge_now now = correlation_now(self);
+    for (struct upload *upload = uploads; upload; upload = upload->next) {
+        const struct service *service =
+            services_see_profile(&self->services, upload->tenant, upload->service, now.mono);
+        if (service && service->wide)
+            upload->wide_at = now.wall - (now.mono - service->wide_at);
+        upload->skew = service ? service->skew : 0;
+    }
+    pthread_mutex_unlock(&self->lock);
 }
 
 /* For the next process, in case this one is killed. */
@@ -338,6 +357,8 @@ static void note_all(struct correlation *self, const struct batch *batch, struct
         upload->tenant = tenant;
         upload->recalled = batch->ids_only;
     }
+    if (self->env->journal)
+        add_learnt(self, uploads);
     write_note(self, uploads);
     pthread_mutex_lock(&self->lock);
     for (unsigned i = 1; uploads; uploads = uploads->next, i++) {

@@ -21,6 +21,8 @@ enum {
     UPLOAD_TENANT = 11,
     UPLOAD_WRONG = 12,
     UPLOAD_WALL = 13, /* packed: wall time of each of these ids; none: not measured */
+    UPLOAD_WIDE_AT = 14,
+    UPLOAD_SKEW = 15,
 
     FIGURES = 3
 };
@@ -58,6 +60,8 @@ static void write_upload(struct proto_write *write, const struct upload *upload)
     proto_write_number(write, UPLOAD_SAMPLES, upload->has_samples);
     proto_write_bytes(write, UPLOAD_TENANT, upload->tenant);
     proto_write_number(write, UPLOAD_WRONG, upload->window.wrong);
+    proto_write_number(write, UPLOAD_WIDE_AT, upload->wide_at);
+    proto_write_number(write, UPLOAD_SKEW, upload->skew);
     if (upload->count)
         write_ids(write, upload);
     if (upload->count && upload->wall_ns)
@@ -136,6 +140,10 @@ static bool read_upload_field(const struct proto_field *field, struct upload *up
         upload->has_samples = field->value;
     else if (field->number == UPLOAD_WRONG)
         upload->window.wrong = field->value;
+    else if (field->number == UPLOAD_WIDE_AT)
+        upload->wide_at = field->value;
+    else if (field->number == UPLOAD_SKEW)
+        upload->skew = field->value;
     return true;
 }
 

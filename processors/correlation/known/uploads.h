@@ -50,6 +50,9 @@ struct upload {
      */
     struct span_figures rest;
     uint64_t rest_wall_ns;
+    /* What was known of its service when it came, for notes: see struct service. */
+    uint64_t wide_at; /* wall; 0: not wide */
+    uint64_t skew;
 };
 
 /* How profiles are read. */

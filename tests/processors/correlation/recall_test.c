@@ -258,6 +258,27 @@ START_TEST(that_a_services_profiles_cannot_be_read_is_known_again)
 }
 END_TEST
 
+START_TEST(that_children_have_samples_is_known_again)
+{
+    struct rig rig;
+    start(&rig, "{}", 0);
+    rig_advance(&rig, 30 * S);
+    RIG_SPANS(&rig, {.id = 2, .parent = 1, .start = 21 * S, .end = 29 * S});
+    rig_window(&rig, 2, 0, 0);
+    rig_advance(&rig, 10 * S);
+    rig_window(&rig, 0, 0, 0);
+    kill_it(&rig);
+    start(&rig, "{}", 41 * S);
+    RIG_SPANS(&rig, {.id = 4, .parent = 3, .start = 41 * S, .end = 45 * S});
+    ck_assert(rig_waits(&rig, 4));
+    rig_advance(&rig, 9 * S);
+    rig_window(&rig, 4, 0, 0);
+    ck_assert(rig_linked(&rig, 4));
+    rig_close(&rig);
+    forget_all();
+}
+END_TEST
+
 START_TEST(foreign_notes_and_notes_of_tomorrow_do_no_harm)
 {
     struct rig rig;
@@ -295,4 +316,5 @@ SUITE_MAIN("correlation recall",
            with_a_short_memory_spans_that_had_waited_are_judged_too, a_second_kill_changes_nothing,
            an_upload_that_is_sent_again_after_the_kill_counts_once, what_tenants_sent_stays_theirs,
            that_a_services_profiles_cannot_be_read_is_known_again,
+           that_children_have_samples_is_known_again,
            foreign_notes_and_notes_of_tomorrow_do_no_harm)

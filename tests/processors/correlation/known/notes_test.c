@@ -15,7 +15,9 @@ START_TEST(what_uploads_said_comes_back)
                            .window = {KIND_WALL, 990, 1000, false, 0, 10, 8, 9, true},
                            .ids = ids,
                            .wall_ns = wall_ns,
-                           .count = 2};
+                           .count = 2,
+                           .wide_at = 900,
+                           .skew = 11};
     struct bytes note;
     struct arena arena;
     struct notes notes;
@@ -34,6 +36,8 @@ START_TEST(what_uploads_said_comes_back)
     ck_assert_uint_eq(read->window.labels, 8);
     ck_assert_uint_eq(read->window.content, 9);
     ck_assert(read->window.wrong && !read->next->window.wrong);
+    ck_assert_uint_eq(read->wide_at, 900);
+    ck_assert_uint_eq(read->skew, 11);
     ck_assert(read->has_samples && view_eq(read->tenant, VIEW("t")));
     ck_assert_uint_eq(read->count, 2);
     ck_assert_uint_eq(read->ids[0].id, UINT64_MAX);
