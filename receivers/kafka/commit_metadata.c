@@ -22,7 +22,7 @@ static size_t commit_metadata_bits(const struct offsets *offsets, uint8_t bits[B
         uint64_t bit = (uint64_t)(entry->offset - base);
         if (bit / 8 >= BITS_SIZE)
             break;
-        if (entry->settled) {
+        if (offset_entry_settled(entry)) {
             bits[bit / 8] |= (uint8_t)(1u << bit % 8);
             used = bit / 8 + 1;
         }

@@ -3,7 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { OFFSETS_MIN = 64 };
+/* Entries for which there is room at first, and once all have settled. */
+enum { OFFSETS_MIN = 64, OFFSETS_KEPT = 16384 };
 
 void offsets_init(struct offsets *offsets, int64_t position, struct budget *budget)
 {
@@ -64,7 +65,7 @@ bool offsets_add(struct offsets *offsets, int64_t offset, int64_t time_ms, uint6
         (offsets_size(offsets) == offsets->capacity && !offsets_grow(offsets)))
         return false;
     *number = offsets->next++;
-    *entry_at(offsets, *number) = (struct offset_entry){.offset = offset, .time_ms = time_ms};
+    *entry_at(offsets, *number) = (struct offset_entry){offset, (uint64_t)time_ms << 1};
     offsets->position = offset + 1;
     return true;
 }
@@ -86,10 +87,12 @@ void offsets_settle(struct offsets *offsets, uint64_t number)
     if (number < offsets->forgotten)
         return;
     assert(number >= offsets->first && number < offsets->next);
-    entry_at(offsets, number)->settled = true;
+    entry_at(offsets, number)->state |= 1;
     offsets->settled++;
-    while (offsets->first < offsets->next && entry_at(offsets, offsets->first)->settled)
+    while (offsets->first < offsets->next && offset_entry_settled(entry_at(offsets, offsets->first)))
         offsets->first++;
+    if (offsets->first == offsets->next && offsets->capacity > OFFSETS_KEPT)
+        offsets_release(offsets);
 }
 
 int64_t offsets_to_commit(const struct offsets *offsets)
@@ -99,5 +102,5 @@ int64_t offsets_to_commit(const struct offsets *offsets)
 
 int64_t offsets_oldest_ms(const struct offsets *offsets)
 {
-    return offsets_size(offsets) ? entry_at(offsets, offsets->first)->time_ms : -1;
+    return offsets_size(offsets) ? (int64_t)entry_at(offsets, offsets->first)->state >> 1 : -1;
 }

@@ -8,14 +8,19 @@
 
 #include "lib/base/budget.h"
 
-/* The most records of a partition that may be in flight. Reading pauses at this limit. */
-enum { OFFSETS_MAX = 16384 };
+/* The most records of a partition that may be in flight: 11,000 a second that wait for a minute and
+ * a half. Reading pauses at this limit. */
+enum { OFFSETS_MAX = 1 << 20 };
 
 struct offset_entry {
     int64_t offset;
-    int64_t time_ms; /* the record's timestamp */
-    bool settled;
+    uint64_t state; /* twice the record's timestamp, ms, and 1 if it has settled */
 };
+
+static inline bool offset_entry_settled(const struct offset_entry *entry)
+{
+    return entry->state & 1;
+}
 
 struct offsets {
     struct offset_entry *ring; /* entry n is at n % capacity */

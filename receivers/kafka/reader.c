@@ -14,6 +14,9 @@
 /* Records that the worker reads of a lane before it continues with the next one. */
 enum { STEP_RECORDS = 64 };
 
+/* Longer than any span waits for its profile. */
+#define PAST_FULL_NS (180 * NS_PER_S)
+
 /* ---- life ---- */
 
 static bool feed_open(struct reader *reader, struct feed *feed, struct feed_start *start)
@@ -489,6 +492,37 @@ static bool feed_next(struct feed *feed, uint64_t mono_ns)
 
 /* ---- steps ---- */
 
+/* A joint feed with as many records in flight as there may be stands still, and with it the clock,
+ * for which the spans of these records wait. So the others are read on, and the clock with them, as
+ * far as any span can wait. Returns the one to read next; NULL: none. */
+static struct feed *reader_past(struct reader *reader, struct feed *const *feeds,
+                                const struct feed_head *heads, size_t count, size_t full,
+                                uint64_t mono_ns)
+{
+    uint64_t until = clock_wall(reader->self->env->clock);
+    uint64_t most = heads[full].time + PAST_FULL_NS;
+    size_t next = count;
+    until = until < most ? until : most;
+    for (size_t i = 0; i < count; i++) {
+        if (feeds[i]->signal == feeds[full]->signal)
+            continue;
+        until = heads[i].time < until ? heads[i].time : until;
+        if (heads[i].known && heads[i].time < most && feeds[i]->paused_until <= mono_ns &&
+            (next == count || heads[i].time < heads[next].time))
+            next = i;
+    }
+    lane_at_end(reader->lane, feeds[full]->signal, until);
+    return next < count ? feeds[next] : NULL;
+}
+
+static bool feed_is_full(const struct feed *feed)
+{
+    pthread_mutex_lock(&feed->reader->lock);
+    bool full = offsets_is_full(&feed->offsets);
+    pthread_mutex_unlock(&feed->reader->lock);
+    return full;
+}
+
 /* Returns the joint feed to read next. NULL: wait until *wake. */
 static struct feed *reader_joint(struct reader *reader, uint64_t mono_ns, uint64_t *wake)
 {
@@ -505,7 +539,9 @@ static struct feed *reader_joint(struct reader *reader, uint64_t mono_ns, uint64
         return NULL;
     if (feeds[chosen]->paused_until > mono_ns) {
         *wake = feeds[chosen]->paused_until < *wake ? feeds[chosen]->paused_until : *wake;
-        return NULL;
+        return feed_is_full(feeds[chosen])
+                   ? reader_past(reader, feeds, heads, count, chosen, mono_ns)
+                   : NULL;
     }
     return feeds[chosen];
 }

@@ -79,7 +79,7 @@ START_TEST(it_grows_to_its_limit_and_gives_its_memory_back)
     static uint64_t numbers[OFFSETS_MAX];
     struct budget budget;
     uint64_t number;
-    budget_init(&budget, 16 << 20);
+    budget_init(&budget, 64 << 20);
     offsets_init(&offsets, 0, &budget);
     for (int round = 0; round < 2; round++) {
         for (int64_t i = 0; i < OFFSETS_MAX; i++)
@@ -89,7 +89,9 @@ START_TEST(it_grows_to_its_limit_and_gives_its_memory_back)
         for (int64_t i = OFFSETS_MAX; i-- > 0;)
             offsets_settle(&offsets, numbers[i]);
         ck_assert_int_eq(offsets_to_commit(&offsets), (round + 1) * OFFSETS_MAX);
+        ck_assert_uint_eq(budget_used(&budget), 0);
     }
+    add(2 * OFFSETS_MAX);
     ck_assert_uint_gt(budget_used(&budget), 0);
     offsets_release(&offsets);
     ck_assert_uint_eq(budget_used(&budget), 0);
