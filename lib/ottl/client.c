@@ -95,5 +95,5 @@ struct ottl_value ottl_client_get(const struct ottl_node *path, struct ottl_run 
     struct ottl_value values = client ? values_of(run, key.bytes) : ottl_nil();
     if (values.type == TYPE_NIL)
         return values;
-    return ottl_index(values, path->keys + 1, path->key_count - 1, run);
+    return ottl_index(values, path->keys + 1, path->key_count - 1, false, run);
 }

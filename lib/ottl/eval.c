@@ -340,7 +340,7 @@ static struct ottl_value at_index(struct ottl_run *run, struct view list, int64_
 }
 
 struct ottl_value ottl_index(struct ottl_value value, struct ottl_node *const *keys, size_t count,
-                             struct ottl_run *run)
+                             bool whole, struct ottl_run *run)
 {
     for (size_t i = 0; i < count && !run->failed; i++) {
         struct ottl_value key = ottl_node_eval(keys[i], run);
@@ -349,7 +349,8 @@ struct ottl_value ottl_index(struct ottl_value value, struct ottl_node *const *k
         if (value.type == TYPE_MAP && key.type == TYPE_STRING) {
             attributes_read(&list, value.bytes, 1, ottl_arena(run));
             if (!attributes_get(&list, key.bytes, &inner))
-                return ottl_nil();
+                return whole ? ottl_fail(run, "key %.*s is not in the map", VIEW_ARG(key.bytes))
+                             : ottl_nil();
             value = ottl_of_value(&inner);
         } else if (value.type == TYPE_LIST && key.type == TYPE_INT) {
             value = at_index(run, value.bytes, key.integer);
@@ -412,7 +413,7 @@ struct ottl_value ottl_node_compute(const struct ottl_node *node, struct ottl_ru
     switch (node->kind) {
     case NODE_CALL:
         a = node->function->fn(run, node);
-        return node->key_count ? ottl_index(a, node->keys, node->key_count, run) : a;
+        return node->key_count ? ottl_index(a, node->keys, node->key_count, true, run) : a;
     case NODE_MATH:
         return math(node, run);
     case NODE_NEGATE:

@@ -122,8 +122,9 @@ bool ottl_path_keeps(const struct ottl_node *path, const struct ottl_node *node)
 struct attributes *ottl_path_attributes(const struct ottl_node *path, struct ottl_run *run,
                                         bool sought);
 
-/* value[keys], as paths and calls are indexed. */
+/* value[keys], as paths and calls are indexed. whole: a key that is not in a map is an error, as of
+ * calls in the Collector; else the result is nil. */
 struct ottl_value ottl_index(struct ottl_value value, struct ottl_node *const *keys, size_t count,
-                             struct ottl_run *run);
+                             bool whole, struct ottl_run *run);
 
 #endif

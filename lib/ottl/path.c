@@ -314,7 +314,7 @@ static struct ottl_value get_attributes(const struct ottl_node *path, struct ott
     if (text.data && path->key_count == 1)
         return ottl_string(text);
     value = value_read(found->any);
-    return ottl_index(ottl_of_value(&value), path->keys + 1, path->key_count - 1, run);
+    return ottl_index(ottl_of_value(&value), path->keys + 1, path->key_count - 1, false, run);
 }
 
 struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *run)
@@ -340,7 +340,7 @@ struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *r
         return get_status(path, run);
     case ACCESS_BODY:
         body = body_of(path, run);
-        return ottl_index(ottl_of_value(&body), path->keys, path->key_count, run);
+        return ottl_index(ottl_of_value(&body), path->keys, path->key_count, false, run);
     case ACCESS_BODY_TEXT:
         body = body_of(path, run);
         return ottl_string(value_text(&body, ottl_arena(run)));

@@ -10,7 +10,7 @@ enum { MAX_DEPTH = 512, REPLACEMENT = 0xfffd };
 
 struct json_scan json_scan_begin(struct view text)
 {
-    return (struct json_scan){text.data, text.data, text.data + text.size, NULL};
+    return (struct json_scan){text.data, text.data, text.data + text.size, NULL, false};
 }
 
 static bool json_scan_fail(struct json_scan *scan, const char *fault)
@@ -127,6 +127,10 @@ bool json_scan_string(struct json_scan *scan, struct json_text *text)
         scan->at = pass_plain(scan->at, scan->end, &high);
         if (scan->at == scan->end || *scan->at == '"')
             break;
+        if (scan->raw_controls && *scan->at && *scan->at != '\\') {
+            scan->at++;
+            continue;
+        }
         if (*scan->at != '\\')
             return json_scan_fail(scan, "expected no control character in a string");
         text->escaped = true;

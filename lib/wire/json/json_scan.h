@@ -21,6 +21,7 @@ enum json_kind {
 struct json_scan {
     const uint8_t *start, *at, *end;
     const char *fault; /* static text, `at` is the position; NULL: none so far */
+    bool raw_controls; /* control characters other than NUL may stand in strings as they are */
 };
 
 /* The raw text of a string, without quotes, or a number. */
