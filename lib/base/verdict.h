@@ -2,6 +2,7 @@
 #ifndef LIB_BASE_VERDICT_H
 #define LIB_BASE_VERDICT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum verdict {
@@ -39,6 +40,7 @@ struct outcome {
     uint64_t retry_after_ns;  /* RETRY: the delay that the peer asked for; 0: none given */
     uint64_t retry_within_ns; /* RETRY: the longest wait that makes sense; 0: by the settings */
     unsigned max_tries; /* RETRY: give up after this many tries in total; 0: by the settings */
+    bool part_may_pass; /* REJECT: perhaps only a part of the request was the reason */
     uint32_t rejected;  /* OK: items that the peer rejected (partial success) */
     uint64_t took_ns;   /* an attempt's, from its beginning; 0: not known */
     char text[192];     /* human-readable; may be "" */

@@ -185,7 +185,8 @@ static void rejected(struct dispatcher *dispatcher, struct queue_element *elemen
     bool smaller = false;
     if (outcome->cause == CAUSE_TOO_LARGE)
         smaller = halve(element);
-    if (outcome->cause == CAUSE_INVALID && element->halvings < MAX_HALVINGS) {
+    if ((outcome->cause == CAUSE_INVALID || outcome->part_may_pass) &&
+        element->halvings < MAX_HALVINGS) {
         smaller = halve(element);
         element->halvings++;
     }

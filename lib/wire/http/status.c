@@ -133,7 +133,11 @@ struct outcome status_from_grpc(int code, bool has_retry_info, const char *messa
         verdict = VERDICT_RETRY;
     else if (known == GRPC_RESOURCE_EXHAUSTED && mentions_maximum(message))
         cause = CAUSE_TOO_LARGE;
-    return outcome_of(verdict, cause, "%s: %s", codes[known].name, message ? message : "");
+    struct outcome outcome =
+        outcome_of(verdict, cause, "%s: %s", codes[known].name, message ? message : "");
+    /* Servers answer INTERNAL to what their decoder refuses, such as a text that is not UTF-8. */
+    outcome.part_may_pass = known == GRPC_INTERNAL;
+    return outcome;
 }
 
 const char *grpc_code_name(enum grpc_code code)

@@ -299,6 +299,7 @@ START_TEST(codes_are_retried_as_the_protocol_says)
         ck_assert_int_eq(outcome.verdict, rows[i].verdict);
         ck_assert_int_eq(outcome.cause, rows[i].cause);
         ck_assert_uint_eq(outcome.retry_after_ns, rows[i].retry_after_ns);
+        ck_assert_int_eq(outcome.part_may_pass, rows[i].code == GRPC_INTERNAL);
     }
     end();
 }

@@ -1,5 +1,6 @@
 #include "pipeline/delivery/dispatch.h"
 
+#include "lib/wire/http/status.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/some_batch.h"
 #include "tests/support/suite.h"
@@ -10,6 +11,7 @@
 /* The backend of these tests: some span numbers are bad, requests may be too large or fail. */
 struct backend {
     unsigned bad_from, bad_to; /* numbers that make a request invalid */
+    bool undecodable;          /* the reason is that it cannot be decoded */
     uint32_t max_items;        /* more are too large; 0: no limit */
     struct outcome always;     /* if not OK: the answer to everything */
     struct outcome after_next; /* the same, from the request after the next on */
@@ -52,7 +54,9 @@ static struct outcome backend_send(void *self, struct batch *batch)
         return outcome_of(VERDICT_REJECT, CAUSE_TOO_LARGE, "too large");
     for (unsigned bad = to->bad_from; bad < to->bad_to; bad++)
         if (some_batch_has(batch, bad))
-            return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "span %u is bad", bad);
+            return to->undecodable
+                       ? status_from_grpc(GRPC_INTERNAL, false, "not UTF-8")
+                       : outcome_of(VERDICT_REJECT, CAUSE_INVALID, "span %u is bad", bad);
     struct outcome outcome = to->always.verdict == VERDICT_OK ? to->always : OUTCOME_OK;
     to->took += batch->items - outcome.rejected;
     return outcome;
@@ -233,6 +237,18 @@ START_TEST(only_the_invalid_span_is_lost)
     ck_assert_uint_eq(dropped(CAUSE_INVALID), 1);
     ck_assert_uint_eq(meter_get(&meter, METER_SENT, SIGNAL_TRACES), 999);
     ck_assert_uint_le(backend.sends, 64);
+}
+END_TEST
+
+START_TEST(what_a_decoder_refuses_is_looked_for_in_the_same_way)
+{
+    begin();
+    backend.bad_from = 613;
+    backend.bad_to = 614;
+    backend.undecodable = true;
+    run(element_of(1000));
+    ck_assert_uint_eq(backend.took, 999);
+    ck_assert_uint_eq(dropped(CAUSE_INTERNAL), 1);
 }
 END_TEST
 
@@ -715,6 +731,7 @@ int main(void)
         without_retry_one_failure_is_the_end,
         a_refusal_for_good_is_tried_once,
         only_the_invalid_span_is_lost,
+        what_a_decoder_refuses_is_looked_for_in_the_same_way,
         halving_is_bounded_and_every_span_is_accounted_for,
         what_is_too_large_is_split_until_it_passes,
         what_was_merged_comes_in_one_run_to_those_who_ask_for_that,
