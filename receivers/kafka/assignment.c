@@ -186,8 +186,20 @@ static void charge(struct kafka_group *group, size_t partitions)
     group->charged = bytes;
 }
 
+/* Stays in the group, without a partition. */
+static void assign_none(struct kafka_group *group)
+{
+    rd_kafka_topic_partition_list_t *none = rdkafka.topic_partition_list_new(0);
+    rdkafka.assign(group->client, none);
+    rdkafka.topic_partition_list_destroy(none);
+}
+
 static void assigned(struct kafka_group *group, rd_kafka_topic_partition_list_t *all)
 {
+    if (stale_is(group, all)) {
+        assign_none(group);
+        return;
+    }
     rd_kafka_topic_partition_list_t *list = whole_lanes(group, all);
     struct feed_start *starts = calloc((size_t)list->cnt + 1, sizeof *starts);
     bool found = starts && find_starts(group, list, starts);
@@ -292,8 +304,9 @@ static void revoked(struct kafka_group *group, bool lost)
     group_end_lanes(group, lost);
     if (!atomic_load(&group->stopping))
         group_set_phase(group, GROUP_JOINING,
-                        lost ? "this member lost its partitions, and joins the group again"
-                             : "the group is being rebalanced");
+                        *group->stale.why ? group->stale.why
+                        : lost ? "this member lost its partitions, and joins the group again"
+                               : "the group is being rebalanced");
     rdkafka.assign(group->client, NULL);
 }
 
@@ -303,6 +316,7 @@ void group_rebalance(rd_kafka_t *client, rd_kafka_resp_err_t code,
     struct kafka_group *group = ((struct kafka_peer *)opaque)->owner;
     group->client = client;
     group_note_running(group, POLL_MS);
+    group->stale.again_at = 0;
     bool lost = rdkafka.assignment_lost(client) || group_lease_is_over(group);
     group_set_lease(group, lost ? 0 : TIME_NEVER); /* what follows may take long */
     if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {

@@ -97,12 +97,8 @@ static bool join_group(struct kafka_group *group)
         group_set_phase(group, GROUP_FAILED, error);
         return false;
     }
-    rd_kafka_topic_partition_list_t *list =
-        rdkafka.topic_partition_list_new((int)group->topic_count);
-    for (size_t i = 0; i < group->topic_count; i++)
-        rdkafka.topic_partition_list_add(list, group->topics[i].name, RD_KAFKA_PARTITION_UA);
-    rd_kafka_resp_err_t code = rdkafka.subscribe(group->client, list);
-    rdkafka.topic_partition_list_destroy(list);
+    stale_begin(group);
+    rd_kafka_resp_err_t code = group_subscribe(group);
     if (code)
         env_error(group->self->env, "the topics cannot be subscribed: %s", rdkafka.err2str(code));
     group_set_phase(group, code ? GROUP_FAILED : GROUP_JOINING, "no partitions are assigned yet");
@@ -124,6 +120,7 @@ static void group_serve(struct kafka_group *group)
         group_rewind(group);
         group_restart_feeds(group);
     }
+    stale_join_anew(group);
     if (now >= group->commit_at) {
         group->commit_at = now + group->self->autocommit.interval;
         group_commit(group, false, false);

@@ -6,6 +6,7 @@
 #define RECEIVERS_KAFKA_GROUP_H
 
 #include "lib/kafka/topics.h"
+#include "receivers/kafka/stale.h"
 #include "receivers/kafka/worker.h"
 
 struct unreadable_count {
@@ -47,9 +48,8 @@ struct kafka_group {
     struct dead_letters *letters; /* NULL: none */
     struct group_topic *topics;
     struct topic_count *counts;
-    size_t topic_count;
     struct worker **workers;
-    size_t worker_count;
+    size_t topic_count, worker_count;
     size_t prefetch;             /* bytes that librdkafka may prefetch of a partition */
     size_t charged;              /* to the budget, for that */
     size_t said_prefetch;        /* the value that was logged; 0: none */
@@ -65,9 +65,8 @@ struct kafka_group {
     int64_t ends;         /* sum of all partitions' ends */
     uint64_t written;     /* when that was seen to change last, mono */
     pthread_t thread;
-    bool started;
+    bool started, refused; /* refused: it may not join, as a broker said */
     _Atomic bool stopping, may_join;
-    bool refused;                            /* it may not join, as a broker said */
     _Atomic bool commit_all;                 /* the last commit failed */
     uint64_t commit_at, ask_at, replicas_at; /* when to do so next, mono */
     uint64_t look_at;                        /* mono; when to ask about all that is committed */
@@ -75,6 +74,7 @@ struct kafka_group {
     uint64_t short_since;                    /* start_offsets.h */
     uint64_t errors_before;                  /* the peer's when partitions were assigned last */
     uint64_t ran_at; /* when the group's thread last noted that it runs, mono */
+    struct stale stale;
 
     pthread_mutex_t lock; /* guards the rest; the group's thread may read without it */
     pthread_cond_t changed;

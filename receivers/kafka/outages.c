@@ -83,7 +83,8 @@ void group_ask_brokers(struct kafka_group *group)
         return;
     kafka_peer_answers(&group->peer, metadata->orig_broker_id);
     /* nothing else is asked, or a partition that lacks replicas has a leader without its end */
-    bool nothing = !group->reader_count && (group->phase == GROUP_DISAGREES || group->refused);
+    bool nothing = !group->reader_count &&
+                   (group->phase == GROUP_DISAGREES || group->refused || *group->stale.why);
     if (nothing || group->refusing) {
         atomic_store(&group->answered, clock_mono(&clock_system));
         group->answered_wall = clock_wall(group->self->env->clock);

@@ -147,6 +147,84 @@ def test_a_restart_of_a_static_member_rebalances_nobody(kafka, producer, backend
         assert each.stop() == 0
 
 
+def topics_changed(gateway, topics, how, backend, tmp_path):
+    """Gives a gateway other topics of traces; returns the one that then runs."""
+    settings = yaml.safe_load(gateway.config.read_text())
+    settings["receivers"]["kafka"]["traces"]["topics"] = topics
+    if how == "reload":
+        gateway.config.write_text(yaml.safe_dump(settings))
+        gateway.process.send_signal(signal.SIGHUP)
+        return gateway
+    if how == "kill":
+        gateway.kill()
+    else:
+        assert gateway.stop() == 0
+    return gateways.Gateway(tmp_path, settings["receivers"]["kafka"], backend, wait=False)
+
+
+def says(gateway, told):
+    """Whether it is not ready for this reason."""
+    ready, why = gateway.ready()
+    return not ready and told in why
+
+
+@pytest.mark.takes(10)
+@pytest.mark.parametrize("how", ["restart", "kill", "reload"])
+def test_a_static_member_never_reads_topics_that_it_had_before(kafka, producer, backend, tmp_path,
+                                                               how):
+    """The broker gives it its last assignment again."""
+    name, old = kafka.topic(f"changed_{how}", 4), kafka.topic(f"before_{how}", 4)
+    gateway = gateways.Gateway(tmp_path, reads(
+        kafka, name, group_instance_id="pod-0", traces={"topics": [old]}), backend)
+    read = producer.spans(old, 1, 20)
+    assert harness.wait_for(lambda: gateways.committed(kafka, name, old) == 20, 60, 0.5)
+    gateway = topics_changed(gateway, [name], how, backend, tmp_path)
+    told = f"the group's assignment still has topic {old}, which is not configured; asking the group"
+    assert harness.wait_for(lambda: says(gateway, told), 20, 0.05), gateway.tail()
+    producer.spans(old, 101, 20)
+    numbers = producer.spans(name, 201, 20)
+    assert harness.wait_for(lambda: backend.has(numbers), 20), gateway.tail()
+    assert gateway.ready()[0] and gateway.metrics()["lanes"] == 4
+    assert len(gateway.lines(told)) == 1
+    assert len(gateway.lines("the group has assigned the configured topics")) == 1
+    assert set(backend.spans) == set(read) | set(numbers)
+    assert gateways.committed(kafka, name, old) == 20
+    assert gateway.stop() == 0
+
+
+@pytest.mark.takes(15)
+def test_static_members_whose_topics_change_one_after_another_end_up_with_the_new_ones(
+        kafka, producer, backend, tmp_path):
+    name, old = kafka.topic("rolled", 4), kafka.topic("rolled_before", 4)
+    members = [gateways.Gateway(tmp_path, reads(
+        kafka, name, group_instance_id=f"pod-{number}", traces={"topics": [old]}), backend)
+        for number in range(3)]
+    assert harness.wait_for(
+        lambda: sorted(each.metrics()["lanes"] for each in members) == [1, 1, 2], 60)
+    for number, member in enumerate(members):
+        members[number] = topics_changed(member, [name], "restart", backend, tmp_path)
+        assert harness.wait_for(lambda m=members[number]: m.ready()[0], 60), members[number].tail()
+    numbers = producer.spans(name, 1, 100)
+    assert harness.wait_for(lambda: backend.has(numbers), 60)
+    assert harness.wait_for(
+        lambda: sorted(each.metrics()["lanes"] for each in members) == [1, 1, 2], 60)
+    for member in members:
+        assert not member.lines("are not read") and member.stop() == 0
+
+
+@pytest.mark.takes(10)
+def test_a_static_member_is_assigned_a_topic_that_was_added(kafka, producer, backend, tmp_path):
+    name, other = kafka.topic("first_topic", 4), kafka.topic("added_topic", 4)
+    gateway = gateways.Gateway(tmp_path, reads(kafka, name, group_instance_id="pod-0"), backend)
+    gateway = topics_changed(gateway, [name, other], "restart", backend, tmp_path)
+    told = f"the group's assignment lacks topic {other}; asking the group to assign again"
+    assert harness.wait_for(lambda: says(gateway, told), 20, 0.05), gateway.tail()
+    numbers = [*producer.spans(name, 1, 20), *producer.spans(other, 21, 20)]
+    assert harness.wait_for(lambda: backend.has(numbers), 20), gateway.tail()
+    assert gateway.ready()[0] and not gateway.lines("are not read")
+    assert gateway.stop() == 0
+
+
 def test_a_member_whose_place_was_taken_says_so_and_joins_again(kafka, producer, backend, tmp_path):
     name = kafka.topic("fenced", 4)
     first, second = (gateways.Gateway(tmp_path / folder, reads(
