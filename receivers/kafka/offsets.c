@@ -89,7 +89,8 @@ void offsets_settle(struct offsets *offsets, uint64_t number)
     assert(number >= offsets->first && number < offsets->next);
     entry_at(offsets, number)->state |= 1;
     offsets->settled++;
-    while (offsets->first < offsets->next && offset_entry_settled(entry_at(offsets, offsets->first)))
+    while (offsets->first < offsets->next &&
+           offset_entry_settled(entry_at(offsets, offsets->first)))
         offsets->first++;
     if (offsets->first == offsets->next && offsets->capacity > OFFSETS_KEPT)
         offsets_release(offsets);

@@ -94,6 +94,16 @@ def test_nothing_is_lost_by_a_kill_and_only_the_uncommitted_is_doubled(
     assert gateway.stop() == 0
 
 
+@pytest.mark.takes(15)
+def test_a_lane_of_which_every_record_waits_goes_on(kafka, producer, backend, tmp_path):
+    name = kafka.topic("crowded", 1)
+    numbers = producer.spans(name, 1, 20_000, partitions=1)
+    gateway = gateways.Gateway(tmp_path, reads(kafka, name), backend,
+                               processors={"correlation": {"hold": "5s"}})
+    assert harness.wait_for(lambda: backend.has(numbers), 60), gateway.explain()
+    assert gateway.stop() == 0
+
+
 def test_new_tls_files_are_used_without_a_restart_or_loss(guarded, backend, tmp_path):
     name = guarded.topic("renewed", 4)
     tls = credentials.client(guarded, "gateway", "other")
