@@ -61,8 +61,9 @@ void feed_set_clock(struct feed *feed)
 
 void feed_at_end(struct feed *feed)
 {
-    int64_t end = atomic_load(&feed->log_end);
+    /* The time first: the group's thread may set both meanwhile, and that one last. */
     uint64_t asked = atomic_load(&feed->end_asked);
+    int64_t end = atomic_load(&feed->log_end);
     uint64_t limit = feed_limit(feed, clock_wall(feed->reader->self->env->clock));
     asked = asked < limit ? asked : limit;
     if (end < 0 || feed->behind < end || asked <= feed->reached)
