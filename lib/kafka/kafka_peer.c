@@ -49,10 +49,11 @@ bool kafka_peer_is_outdated(struct kafka_peer *peer)
 
 /* ---- complaints ---- */
 
+static const char coordinator[] = "GroupCoordinator: "; /* its address follows, without its id */
+
 /* Splits "ssl://host:port/1: text (after 3ms in state UP, 5 identical error(s) suppressed)". */
 static void complaint_parts(const char *reason, struct view *broker, struct view *text)
 {
-    static const char coordinator[] = "GroupCoordinator: "; /* its address follows */
     if (strncmp(reason, coordinator, sizeof coordinator - 1) == 0)
         reason += sizeof coordinator - 1;
     const char *colon = strstr(reason, ": ");
@@ -193,6 +194,7 @@ static void down_note(struct kafka_peer *peer, const char *reason, const char *t
     snprintf(made.address, sizeof made.address, "%.*s", VIEW_ARG(broker));
     snprintf(made.text, sizeof made.text, "%s", trouble);
     made.id = complaint_id(broker);
+    made.leads = strncmp(reason, coordinator, sizeof coordinator - 1) == 0;
     struct kafka_down *old = down_find(peer, made.address);
     if (old && made.id < 0)
         made.id = old->id;
@@ -202,9 +204,13 @@ static void down_note(struct kafka_peer *peer, const char *reason, const char *t
 }
 
 /* Without an id it is the one that was configured: if that is the only one, what is known of others
- * is from it. */
-static bool down_is(const struct kafka_peer *peer, const struct kafka_down *down, int32_t broker)
+ * is from it. The coordinator may have another address, at which only the group's answers show that
+ * it is. */
+static bool down_is(const struct kafka_peer *peer, const struct kafka_down *down, int32_t broker,
+                    bool works)
 {
+    if (down->leads && down->id < 0)
+        return works;
     return down->id >= 0 ? down->id == broker : peer->single;
 }
 
@@ -371,7 +377,7 @@ static void peer_heard(struct kafka_peer *peer, int32_t broker, unsigned causes)
     pthread_mutex_lock(&peer->mutex);
     peer->silent_since = 0;
     for (size_t i = peer->down_count; i-- > 0;)
-        if (down_is(peer, &peer->down[i], broker))
+        if (down_is(peer, &peer->down[i], broker, causes == ~0U))
             down_remove(peer, i);
     if (*peer->trouble && causes >> peer->cause & 1) {
         down_expire(peer);

@@ -21,6 +21,7 @@ enum { KAFKA_SOME_BROKER = -1 };
 struct kafka_down {
     char address[80];
     int32_t id;  /* -1: not known */
+    bool leads;  /* the group: it is as its coordinator that it was wanted */
     uint64_t at; /* of its last complaint, mono */
     char text[KAFKA_TROUBLE_SIZE];
 };

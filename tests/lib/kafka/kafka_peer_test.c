@@ -166,6 +166,21 @@ START_TEST(the_only_configured_broker_answered_if_any_does)
 }
 END_TEST
 
+START_TEST(a_coordinator_at_an_address_that_is_wrong_stays_down_while_the_bootstrap_answers)
+{
+    struct kafka_peer peer;
+    kafka_peer_init(&peer, "kafka", NULL);
+    peer.quiet = peer.single = true;
+    refuse(&peer, "GroupCoordinator: advertised:1");
+    kafka_peer_answers(&peer, 1);
+    ck_assert(kafka_peer_is_down(&peer, text, sizeof text));
+    ck_assert_ptr_nonnull(strstr(text, "advertised:1"));
+    kafka_peer_works(&peer, KAFKA_SOME_BROKER); /* the group answers */
+    ck_assert(!kafka_peer_is_down(&peer, text, sizeof text));
+    kafka_peer_release(&peer);
+}
+END_TEST
+
 START_TEST(a_broker_that_answers_nothing_is_told_from_one_that_closes_connections)
 {
     struct kafka_peer peer;
@@ -283,6 +298,7 @@ SUITE_MAIN("kafka_peer", a_port_with_another_protocol_is_told,
            a_broker_that_is_down_stays_so_while_others_work,
            a_broker_that_tells_of_topics_can_be_reached,
            a_broker_that_librdkafka_does_not_try_again_is_not_needed,
+           a_coordinator_at_an_address_that_is_wrong_stays_down_while_the_bootstrap_answers,
            the_only_configured_broker_answered_if_any_does,
            a_broker_that_answers_nothing_is_told_from_one_that_closes_connections,
            credentials_explain_what_follows_until_a_success, only_what_can_never_pass_is_rejected,
