@@ -53,6 +53,8 @@ static bool push_json_text(struct reading *reading)
         return push_json_refuse(reading, "a name, value, key or ID is not a string");
     if (!json_scan_string(&reading->scan, &text))
         return false;
+    if (text.raw.size == 0)
+        return true;
     if (bytes_reserve(reading->out, text.raw.size) != BYTES_OK)
         return push_json_full(reading);
     reading->out->size += json_scan_unescape(text, reading->out->data + reading->out->size);
