@@ -156,8 +156,8 @@ bool value_from_json(struct view text, struct arena *arena, struct value *value)
     struct bytes out;
     bytes_init(&out, (size_t)16 << 20, NULL);
     struct reading reading = {json_scan_begin(text), proto_write_begin(&out), arena};
-    reading.scan.raw_controls =
-        true; /* logs are often made by hand; the Collector takes them too */
+    /* Logs are often made by hand; the Collector takes them too. */
+    reading.scan.raw_controls = true;
     bool ok = read_any(&reading, 0) && !reading.scan.fault && json_scan_end(&reading.scan) &&
               !proto_write_fault(&reading.write);
     uint8_t *kept = ok ? arena_array_raw(arena, out.size ? out.size : 1, 1) : NULL;
