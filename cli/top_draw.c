@@ -1,13 +1,13 @@
 #include "cli/top_draw.h"
 
+#include "cli/top_lines.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 enum {
-    LINE_SIZE = 1024,
-    PROBLEM_SIZE = 4096,
     NAME_WIDTH = 26,
     BAR_WIDTH = 20,
     SECTION_HEAD = 2,
@@ -17,108 +17,19 @@ enum {
     REFUSED_S = 60 /* a refusal is told for so long */
 };
 
-struct drawing {
-    const struct top_look *now, *before;
-    const struct top_screen *screen;
-    struct bytes *out;
-    unsigned left;    /* rows */
-    unsigned omitted; /* lines for which there was no room */
-};
-
 static const double mib = 1 << 20, second = 1e9;
 
-/* Bytes of text that fit so many columns; a character of UTF-8 counts as one. */
-static size_t fitting(const char *text, unsigned columns)
-{
-    size_t size = 0;
-    while (text[size]) {
-        if (((uint8_t)text[size] & 0xc0) != 0x80 && columns-- == 0)
-            break;
-        size++;
-    }
-    return size;
-}
-
-static void put_line(struct drawing *drawing, bool heading, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void put_line(struct drawing *drawing, bool heading, const char *format, ...)
-{
-    char line[LINE_SIZE];
-    va_list arguments;
-    if (drawing->left == 0) {
-        drawing->omitted++;
-        return;
-    }
-    drawing->left--;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    bool bold = heading && drawing->screen->styled;
-    size_t size = fitting(line, drawing->screen->columns);
-    bool cut = line[size];
-    if (cut)
-        size = fitting(line, drawing->screen->columns - 1);
-    bytes_printf(drawing->out, "%s%.*s%s%s\n", bold ? "\033[1m" : "", (int)size, line,
-                 cut ? "…" : "", bold ? "\033[0m" : "");
-}
-
-/* Bytes of the line that a text begins with: up to the last space before the edge, or all of it. */
-static size_t folded(const char *text, unsigned columns)
-{
-    size_t size = fitting(text, columns), at = size;
-    if (!text[size])
-        return size;
-    while (at > 0 && text[at] != ' ')
-        at--;
-    return at > size / 2 ? at : size;
-}
-
-/* Without cutting it: on a screen the line is folded, else it is as long as it is. */
-static void put_folded(struct drawing *drawing, bool is_bold, const char *text)
-{
-    const char *at = text;
-    unsigned columns = drawing->screen->rows ? drawing->screen->columns : PROBLEM_SIZE;
-    bool styled = is_bold && drawing->screen->styled;
-    const char *bold = styled ? "\033[1m" : "", *plain = styled ? "\033[0m" : "";
-    for (const char *indent = ""; *at && drawing->left > 0; indent = "  ") {
-        unsigned taken = (unsigned)strlen(indent);
-        size_t size = folded(at, columns > taken + 1 ? columns - taken : 1);
-        bytes_printf(drawing->out, "%s%s%.*s%s\n", bold, indent, (int)size, at, plain);
-        drawing->left--;
-        at += size;
-        at += *at == ' ';
-    }
-    drawing->omitted += *at != '\0';
-}
-
-static void put_problem(struct drawing *drawing, const char *format, ...)
+static void put_problem(struct top_drawing *drawing, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void put_problem(struct drawing *drawing, const char *format, ...)
+static void put_problem(struct top_drawing *drawing, const char *format, ...)
 {
-    char text[PROBLEM_SIZE];
+    char text[TOP_PROBLEM_SIZE];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    put_folded(drawing, true, text);
-}
-
-/* A name in a column of its own width. */
-static const char *padded(const char *text, unsigned width, char out[LINE_SIZE])
-{
-    size_t size = fitting(text, width);
-    unsigned columns = 0;
-    for (size_t i = 0; i < size; i++)
-        columns += ((uint8_t)text[i] & 0xc0) != 0x80;
-    snprintf(out, LINE_SIZE, "%.*s%*s", (int)size, text, (int)(width - columns), "");
-    return out;
-}
-
-static double number_of(const struct top_value *object, const char *key)
-{
-    return top_value_get(object, key)->number;
+    top_put_folded(drawing, true, text);
 }
 
 static size_t length_of(const struct top_value *list)
@@ -130,35 +41,37 @@ static size_t length_of(const struct top_value *list)
 }
 
 /* Instead of the rows for which there is no room. */
-static void put_more(struct drawing *drawing, size_t count)
+static void put_more(struct top_drawing *drawing, size_t count)
 {
-    put_line(drawing, false, "and %zu more", count);
+    top_put_line(drawing, false, "and %zu more", count);
 }
 
 /* ---- the process ---- */
 
-static void put_process(struct drawing *drawing)
+static void put_process(struct top_drawing *drawing)
 {
     const struct top_value *now = drawing->now->pipelines;
     const struct top_value *budget = top_value_get(now, "budget"), *hold;
     hold = top_value_get(now, "hold");
-    put_line(drawing, true, "spanlink %s  up %.0f s  cpu %.2f s  rss %.1f MiB",
-             top_value_get(now, "version")->text, number_of(now, "uptime_ns") / second,
-             number_of(now, "cpu_ns") / second, number_of(now, "rss_bytes") / mib);
-    char text[LINE_SIZE];
+    top_put_line(drawing, true, "spanlink %s  up %.0f s  cpu %.2f s  rss %.1f MiB",
+                 top_value_get(now, "version")->text, top_number_of(now, "uptime_ns") / second,
+                 top_number_of(now, "cpu_ns") / second, top_number_of(now, "rss_bytes") / mib);
+    char text[TOP_LINE_SIZE];
     snprintf(text, sizeof text, "memory budget: %.1f of %.1f MiB in use, refuses above %.1f",
-             (number_of(budget, "used_bytes") + number_of(budget, "beyond_bytes")) / mib,
-             number_of(budget, "limit_bytes") / mib, number_of(budget, "threshold_bytes") / mib);
-    put_folded(drawing, false, text);
+             (top_number_of(budget, "used_bytes") + top_number_of(budget, "beyond_bytes")) / mib,
+             top_number_of(budget, "limit_bytes") / mib,
+             top_number_of(budget, "threshold_bytes") / mib);
+    top_put_folded(drawing, false, text);
     snprintf(text, sizeof text, "waiting for samples: %.0f spans, %.1f of %.1f MiB, oldest %.1f s",
-             number_of(hold, "spans"), number_of(hold, "bytes") / mib,
-             number_of(hold, "limit_bytes") / mib, number_of(hold, "oldest_ns") / second);
-    put_folded(drawing, false, text);
+             top_number_of(hold, "spans"), top_number_of(hold, "bytes") / mib,
+             top_number_of(hold, "limit_bytes") / mib, top_number_of(hold, "oldest_ns") / second);
+    top_put_folded(drawing, false, text);
     const struct top_value *journal = top_value_get(now, "journal");
     if (journal->first)
-        put_line(drawing, false, "journal %.1f of %.1f MiB, %.0f requests, %.0f to be replayed",
-                 number_of(journal, "bytes") / mib, number_of(journal, "limit_bytes") / mib,
-                 number_of(journal, "entries"), number_of(journal, "replay_left"));
+        top_put_line(drawing, false, "journal %.1f of %.1f MiB, %.0f requests, %.0f to be replayed",
+                     top_number_of(journal, "bytes") / mib,
+                     top_number_of(journal, "limit_bytes") / mib, top_number_of(journal, "entries"),
+                     top_number_of(journal, "replay_left"));
 }
 
 /* ---- what is wrong ---- */
@@ -166,31 +79,31 @@ static void put_process(struct drawing *drawing)
 /* The time of day in UTC, as in the log, of a member in unix nanoseconds. */
 static const char *clock_of(const struct top_value *object, const char *key, char out[16])
 {
-    time_t seconds = (time_t)(number_of(object, key) / second);
+    time_t seconds = (time_t)(top_number_of(object, key) / second);
     struct tm day;
     if (!gmtime_r(&seconds, &day) || strftime(out, 16, "%H:%M:%SZ", &day) == 0)
         *out = '\0';
     return out;
 }
 
-static void put_delivery(struct drawing *drawing, const struct top_value *component)
+static void put_delivery(struct top_drawing *drawing, const struct top_value *component)
 {
     const struct top_value *delivery = top_value_get(component, "delivery");
     const char *id = top_value_get(component, "id")->text;
-    double oldest = number_of(delivery, "oldest_ns"), slow = number_of(delivery, "slow_ns");
-    double retry = number_of(delivery, "retry_ns");
+    double oldest = top_number_of(delivery, "oldest_ns"), slow = top_number_of(delivery, "slow_ns");
+    double retry = top_number_of(delivery, "retry_ns");
     char wait[64] = "", at[16], again[16];
     if (oldest > LONG_WAIT_S * second)
         snprintf(wait, sizeof wait, ", oldest waits %.0f s", oldest / second);
-    if (number_of(delivery, "delivering_since_unix_nano") > 0)
+    if (top_number_of(delivery, "delivering_since_unix_nano") > 0)
         put_problem(drawing, "! %s: failed from %s, delivering again since %s%s: %s", id,
                     clock_of(delivery, "failing_since_unix_nano", at),
                     clock_of(delivery, "delivering_since_unix_nano", again), wait,
                     top_value_get(delivery, "error")->text);
-    else if (number_of(delivery, "failing_since_unix_nano") > 0)
+    else if (top_number_of(delivery, "failing_since_unix_nano") > 0)
         put_problem(drawing, "! %s: failing since %s, %s%s: %s", id,
                     clock_of(delivery, "failing_since_unix_nano", at),
-                    number_of(delivery, "drops") > 0 ? "dropping" : "waiting", wait,
+                    top_number_of(delivery, "drops") > 0 ? "dropping" : "waiting", wait,
                     top_value_get(delivery, "error")->text);
     else if (slow > 0)
         put_problem(drawing, "! %s: slow: a request took %.1f s%s", id, slow / second, wait);
@@ -204,35 +117,42 @@ static void put_delivery(struct drawing *drawing, const struct top_value *compon
 }
 
 /* What clients send that is not taken here, of the last minute. */
-static void put_refusals(struct drawing *drawing, const struct top_value *component)
+static void put_refusals(struct top_drawing *drawing, const struct top_value *component)
 {
     const struct top_value *each = top_value_get(component, "refusals")->first;
     for (; each; each = each->next) {
         const char *text = top_value_get(each, "text")->text;
-        bool late = (double)time(NULL) - number_of(each, "last_unix_nano") / second < REFUSED_S;
+        bool late = (double)time(NULL) - top_number_of(each, "last_unix_nano") / second < REFUSED_S;
         if (*text && late && strcmp(top_value_get(each, "cause")->text, "unsupported") == 0)
             put_problem(drawing, "! %s: %.0f requests refused, the last: %s",
-                        top_value_get(component, "id")->text, number_of(each, "count"), text);
+                        top_value_get(component, "id")->text, top_number_of(each, "count"), text);
     }
 }
 
+static void put_concern(struct top_drawing *drawing, const struct top_value *component)
+{
+    const char *concern = top_value_get(component, "concern")->text;
+    if (*concern)
+        put_problem(drawing, "! %s: %s", top_value_get(component, "id")->text, concern);
+}
+
 /* A service's name, with its tenant if it has one. */
-static const char *service_of(const struct top_value *row, char out[LINE_SIZE])
+static const char *service_of(const struct top_value *row, char out[TOP_LINE_SIZE])
 {
     const char *tenant = top_value_get(row, "tenant")->text;
-    snprintf(out, LINE_SIZE, "%.200s%s%.100s%s", top_value_get(row, "service")->text,
+    snprintf(out, TOP_LINE_SIZE, "%.200s%s%.100s%s", top_value_get(row, "service")->text,
              *tenant ? " (" : "", tenant, *tenant ? ")" : "");
     return out;
 }
 
 /* What is wrong with services, of which there may be many. */
-static void put_service_problems(struct drawing *drawing)
+static void put_service_problems(struct top_drawing *drawing)
 {
     const struct top_value *each = top_value_get(drawing->now->services, "services")->first;
     unsigned count = 0;
     for (; each; each = each->next) {
         const struct top_value *problem = top_value_get(each, "problem");
-        char name[LINE_SIZE];
+        char name[TOP_LINE_SIZE];
         if (problem->first && count++ < SERVICES_LISTED)
             put_problem(drawing, "! %s: %s %s", service_of(each, name),
                         top_value_get(problem, "text")->text, top_value_get(problem, "fix")->text);
@@ -242,7 +162,7 @@ static void put_service_problems(struct drawing *drawing)
                     count - SERVICES_LISTED);
 }
 
-static void put_problems(struct drawing *drawing)
+static void put_problems(struct top_drawing *drawing)
 {
     const struct top_value *now = drawing->now->pipelines;
     const struct top_value *refused = top_value_get(now, "refused_reload");
@@ -257,6 +177,7 @@ static void put_problems(struct drawing *drawing)
     for (; each; each = each->next) {
         put_delivery(drawing, each);
         put_refusals(drawing, each);
+        put_concern(drawing, each);
     }
     if (refused->first)
         put_problem(drawing,
@@ -275,17 +196,37 @@ static void join(const struct top_value *list, char out[256])
         at += (size_t)snprintf(out + at, 256 - at, "%s%s", at ? ", " : "", each->text);
 }
 
-static void put_pipelines(struct drawing *drawing)
+static void put_pipelines(struct top_drawing *drawing)
 {
     const struct top_value *list = top_value_get(drawing->now->pipelines, "pipelines");
-    char parts[3][256], name[LINE_SIZE];
+    char parts[3][256], name[TOP_LINE_SIZE];
     for (const struct top_value *each = list->first; each; each = each->next) {
         join(top_value_get(each, "receivers"), parts[0]);
         join(top_value_get(each, "processors"), parts[1]);
         join(top_value_get(each, "exporters"), parts[2]);
-        put_line(drawing, false, "%s %s > %s%s%s",
-                 padded(top_value_get(each, "name")->text, 10, name), parts[0], parts[1],
-                 *parts[1] ? " > " : "", parts[2]);
+        top_put_line(drawing, false, "%s %s > %s%s%s",
+                     top_padded(top_value_get(each, "name")->text, 10, name), parts[0], parts[1],
+                     *parts[1] ? " > " : "", parts[2]);
+    }
+}
+
+/* How far those that read from Kafka are. */
+static void put_lanes(struct top_drawing *drawing)
+{
+    const struct top_value *each = top_value_get(drawing->now->pipelines, "components")->first;
+    for (; each; each = each->next) {
+        const struct top_value *lanes = top_value_get(each, "lanes");
+        char text[TOP_LINE_SIZE];
+        if (!lanes->first)
+            continue;
+        snprintf(text, sizeof text,
+                 "%s: %.0f lanes, %.0f paused, %.0f records not delivered, of these %.0f not read, "
+                 "oldest %.1f s, clock %.1f s behind",
+                 top_value_get(each, "id")->text, top_number_of(lanes, "count"),
+                 top_number_of(lanes, "paused"), top_number_of(lanes, "lag_records"),
+                 top_number_of(lanes, "unread_records"), top_number_of(lanes, "oldest_ns") / second,
+                 top_number_of(lanes, "behind_ns") / second);
+        top_put_folded(drawing, false, text);
     }
 }
 
@@ -297,6 +238,7 @@ static const struct {
              {"profiles", "profiles"}, /* that an exporter dropped */
              {"metric_points", "points"},
              {"log_records", "records"},
+             {"kafka_records", "messages"}, /* of Kafka, that a receiver lost */
              {NULL, "-"}};
 static const char *const counted[] = {"accepted", "incoming", "outgoing", "sent", "dropped"};
 enum { COUNTED = sizeof counted / sizeof *counted };
@@ -308,7 +250,7 @@ static double sum_of(const struct top_value *component, const char *const names[
     const struct top_value *counters = top_value_get(component, "counters");
     double sum = 0;
     for (size_t i = 0; item && i < count; i++)
-        sum += number_of(top_value_get(counters, names[i]), item);
+        sum += top_number_of(top_value_get(counters, names[i]), item);
     return sum;
 }
 
@@ -332,7 +274,7 @@ static void put_count(double value, char out[32])
 
 /* A line of a component: what it counted of an item. A receiver passes on all that it accepted, and
  * an exporter takes what it sends: one number says it. */
-static void put_item(struct drawing *drawing, const struct top_value *component, size_t item,
+static void put_item(struct top_drawing *drawing, const struct top_value *component, size_t item,
                      const char *begin, const char *length, double refused)
 {
     static const char *const in[] = {"accepted", "incoming"}, *const out[] = {"outgoing", "sent"};
@@ -340,8 +282,8 @@ static void put_item(struct drawing *drawing, const struct top_value *component,
     const struct top_value *look = drawing->before->pipelines;
     const struct top_value *before = look ? same_component(look, component) : NULL;
     const char *key = items[item].key;
-    double now_ns = number_of(drawing->now->pipelines, "uptime_ns");
-    double time = look ? (now_ns - number_of(look, "uptime_ns")) / second : 1;
+    double now_ns = top_number_of(drawing->now->pipelines, "uptime_ns");
+    double time = look ? (now_ns - top_number_of(look, "uptime_ns")) / second : 1;
     if (time <= 0)
         time = 1;
     char came[32] = "-", left[32] = "-";
@@ -352,12 +294,12 @@ static void put_item(struct drawing *drawing, const struct top_value *component,
         put_count(ins / time, came);
     if (strcmp(kind, "receiver") != 0)
         put_count(outs / time, left);
-    put_line(drawing, false, "%s %-8s%8s %8s %9s %7.0f %7.0f", begin, items[item].word, came, left,
-             length, refused, sum_of(component, lost, 1, key));
+    top_put_line(drawing, false, "%s %-8s%8s %8s %9s %7.0f %7.0f", begin, items[item].word, came,
+                 left, length, refused, sum_of(component, lost, 1, key));
 }
 
 /* As wide as the other columns leave room for. */
-static unsigned component_width(const struct drawing *drawing)
+static unsigned component_width(const struct top_drawing *drawing)
 {
     const unsigned others = 62, least = 12, most = NAME_WIDTH - 2;
     unsigned columns = drawing->screen->columns;
@@ -366,7 +308,7 @@ static unsigned component_width(const struct drawing *drawing)
 }
 
 /* A line for each item that it counted; what is not of items is in the first. */
-static void put_component(struct drawing *drawing, const struct top_value *component)
+static void put_component(struct top_drawing *drawing, const struct top_value *component)
 {
     const size_t none = sizeof items / sizeof *items - 1;
     const struct top_value *queue = top_value_get(component, "queue");
@@ -374,14 +316,14 @@ static void put_component(struct drawing *drawing, const struct top_value *compo
     double refused = 0;
     bool first = true;
     unsigned width = component_width(drawing);
-    char name[LINE_SIZE], begin[LINE_SIZE + 16], length[32] = "-";
+    char name[TOP_LINE_SIZE], begin[TOP_LINE_SIZE + 16], length[32] = "-";
     if (queue->first)
-        snprintf(length, sizeof length, "%.0f/%.0f", number_of(queue, "size"),
-                 number_of(queue, "capacity"));
+        snprintf(length, sizeof length, "%.0f/%.0f", top_number_of(queue, "size"),
+                 top_number_of(queue, "capacity"));
     for (; refusal; refusal = refusal->next)
-        refused += number_of(refusal, "count");
+        refused += top_number_of(refusal, "count");
     snprintf(begin, sizeof begin, "%s %-9.9s",
-             padded(top_value_get(component, "id")->text, width, name),
+             top_padded(top_value_get(component, "id")->text, width, name),
              top_value_get(component, "kind")->text);
     for (size_t item = 0; item <= none; item++) {
         if (item < none ? sum_of(component, counted, COUNTED, items[item].key) == 0 : !first)
@@ -406,7 +348,7 @@ static unsigned items_of(const struct top_value *component)
 static bool is_idle(const struct top_value *component)
 {
     return items_of(component) == 0 && !top_value_get(component, "refusals")->first &&
-           number_of(top_value_get(component, "queue"), "size") == 0;
+           top_number_of(top_value_get(component, "queue"), "size") == 0;
 }
 
 static unsigned lines_of(const struct top_value *component)
@@ -427,7 +369,7 @@ static unsigned least_of(const struct top_value *list)
 }
 
 /* Rows for components: what is left beside the least of the sections below, or half of the rest. */
-static unsigned component_rows(const struct drawing *drawing)
+static unsigned component_rows(const struct top_drawing *drawing)
 {
     unsigned below = least_of(top_value_get(drawing->now->services, "services")) +
                      least_of(top_value_get(drawing->now->cost, "routes"));
@@ -437,7 +379,8 @@ static unsigned component_rows(const struct drawing *drawing)
 }
 
 /* Where there is no room for all, those that did something come first. */
-static void put_component_list(struct drawing *drawing, const struct top_value *list, unsigned rows)
+static void put_component_list(struct top_drawing *drawing, const struct top_value *list,
+                               unsigned rows)
 {
     unsigned all = 0, busy = 0;
     for (const struct top_value *each = list->first; each; each = each->next) {
@@ -462,7 +405,7 @@ static void put_component_list(struct drawing *drawing, const struct top_value *
         put_more(drawing, omitted);
 }
 
-static void put_components(struct drawing *drawing)
+static void put_components(struct top_drawing *drawing)
 {
     const struct top_value *list = top_value_get(drawing->now->pipelines, "components");
     const char *unit = drawing->before->pipelines ? "/s" : "";
@@ -470,9 +413,9 @@ static void put_components(struct drawing *drawing)
     unsigned rows = component_rows(drawing);
     snprintf(in, sizeof in, "IN%s", unit);
     snprintf(out, sizeof out, "OUT%s", unit);
-    put_line(drawing, false, " ");
-    put_line(drawing, true, "%-*s %-9s %-7s %8s %8s %9s %7s %7s", (int)component_width(drawing),
-             "COMPONENT", "KIND", "OF", in, out, "QUEUE", "REFUSED", "LOST");
+    top_put_line(drawing, false, " ");
+    top_put_line(drawing, true, "%-*s %-9s %-7s %8s %8s %9s %7s %7s", (int)component_width(drawing),
+                 "COMPONENT", "KIND", "OF", in, out, "QUEUE", "REFUSED", "LOST");
     put_component_list(drawing, list, rows);
 }
 
@@ -481,31 +424,32 @@ static void put_components(struct drawing *drawing)
 static int by_not_linked(const void *a, const void *b)
 {
     const struct top_value *const *left = a, *const *right = b;
-    double x = number_of(*left, "not_linked"), y = number_of(*right, "not_linked");
+    double x = top_number_of(*left, "not_linked"), y = top_number_of(*right, "not_linked");
     return (x < y) - (x > y);
 }
 
-static void put_service(struct drawing *drawing, const struct top_value *service)
+static void put_service(struct top_drawing *drawing, const struct top_value *service)
 {
     const struct top_value *reason = top_value_get(service, "reasons")->first;
-    char name[LINE_SIZE], whole[LINE_SIZE], why[LINE_SIZE] = "";
+    char name[TOP_LINE_SIZE], whole[TOP_LINE_SIZE], why[TOP_LINE_SIZE] = "";
     for (size_t at = 0; reason && at < sizeof why - 64; reason = reason->next)
-        at += (size_t)snprintf(why + at, sizeof why - at, "%s%.40s %.0f", at ? ", " : "",
-                               top_value_get(reason, "reason")->text, number_of(reason, "count"));
-    put_line(drawing, false, "%s %9.0f %9.0f  %s",
-             padded(service_of(service, whole), NAME_WIDTH, name), number_of(service, "linked"),
-             number_of(service, "not_linked"), why);
+        at +=
+            (size_t)snprintf(why + at, sizeof why - at, "%s%.40s %.0f", at ? ", " : "",
+                             top_value_get(reason, "reason")->text, top_number_of(reason, "count"));
+    top_put_line(drawing, false, "%s %9.0f %9.0f  %s",
+                 top_padded(service_of(service, whole), NAME_WIDTH, name),
+                 top_number_of(service, "linked"), top_number_of(service, "not_linked"), why);
 }
 
 /* Services with the most spans that are not linked first. */
-static void put_links(struct drawing *drawing, unsigned most)
+static void put_links(struct top_drawing *drawing, unsigned most)
 {
     const struct top_value *list = top_value_get(drawing->now->services, "services");
     size_t count = length_of(list), at = 0;
     const struct top_value **services = calloc(count + 1, sizeof(const struct top_value *));
-    put_line(drawing, false, " ");
-    put_line(drawing, true, "%-*s %9s %9s  %s", NAME_WIDTH, "LINKS: SERVICE", "LINKED", "NOT",
-             "WHY NOT");
+    top_put_line(drawing, false, " ");
+    top_put_line(drawing, true, "%-*s %9s %9s  %s", NAME_WIDTH, "LINKS: SERVICE", "LINKED", "NOT",
+                 "WHY NOT");
     if (!services)
         return;
     for (const struct top_value *each = list->first; each; each = each->next)
@@ -523,44 +467,44 @@ static void put_links(struct drawing *drawing, unsigned most)
 /* Whether no CPU time of it is known, but wall time. */
 static bool is_wall_only(const struct top_value *route)
 {
-    return number_of(route, "cpu_known") == 0 && number_of(route, "wall_ns") > 0;
+    return top_number_of(route, "cpu_known") == 0 && top_number_of(route, "wall_ns") > 0;
 }
 
-static void put_route(struct drawing *drawing, const struct top_value *each, double sum,
+static void put_route(struct top_drawing *drawing, const struct top_value *each, double sum,
                       double wall_sum)
 {
-    char route[LINE_SIZE], name[LINE_SIZE], service[LINE_SIZE], bar[BAR_WIDTH + 1];
-    double cpu = number_of(each, "cpu_ns"), wall = number_of(each, "wall_ns");
+    char route[TOP_LINE_SIZE], name[TOP_LINE_SIZE], service[TOP_LINE_SIZE], bar[BAR_WIDTH + 1];
+    double cpu = top_number_of(each, "cpu_ns"), wall = top_number_of(each, "wall_ns");
     double share = sum > 0 ? cpu / sum : 0;
     size_t width = (size_t)(share * BAR_WIDTH + 0.5);
     snprintf(route, sizeof route, "%.200s  %.200s", service_of(each, service),
              top_value_get(each, "span_name")->text);
-    padded(route, NAME_WIDTH + 10, name);
+    top_padded(route, NAME_WIDTH + 10, name);
     if (is_wall_only(each)) {
-        put_line(drawing, false, "%s   wall time only: %.2f s, %.1f%% of it", name, wall / second,
-                 100 * wall / wall_sum);
+        top_put_line(drawing, false, "%s   wall time only: %.2f s, %.1f%% of it", name,
+                     wall / second, 100 * wall / wall_sum);
         return;
     }
     memset(bar, '#', BAR_WIDTH);
     bar[width < BAR_WIDTH ? width : BAR_WIDTH] = '\0';
-    put_line(drawing, false, "%s %9.2f %5.1f%% %s", name, cpu / second, 100 * share, bar);
+    top_put_line(drawing, false, "%s %9.2f %5.1f%% %s", name, cpu / second, 100 * share, bar);
 }
 
 static bool is_free(const struct top_value *route)
 {
-    return number_of(route, "cpu_ns") == 0 && number_of(route, "wall_ns") == 0;
+    return top_number_of(route, "cpu_ns") == 0 && top_number_of(route, "wall_ns") == 0;
 }
 
-static void put_cost(struct drawing *drawing)
+static void put_cost(struct top_drawing *drawing)
 {
     const struct top_value *list = top_value_get(drawing->now->cost, "routes");
     double sum = 0, wall_sum = 0;
     for (const struct top_value *each = list->first; each; each = each->next) {
-        sum += number_of(each, "cpu_ns");
-        wall_sum += is_wall_only(each) ? number_of(each, "wall_ns") : 0;
+        sum += top_number_of(each, "cpu_ns");
+        wall_sum += is_wall_only(each) ? top_number_of(each, "wall_ns") : 0;
     }
-    put_line(drawing, false, " ");
-    put_line(drawing, true, "%-*s %9s %6s", NAME_WIDTH + 10, "COST BY ROUTE", "CPU s", "SHARE");
+    top_put_line(drawing, false, " ");
+    top_put_line(drawing, true, "%-*s %9s %6s", NAME_WIDTH + 10, "COST BY ROUTE", "CPU s", "SHARE");
     size_t routes = length_of(list), without = 0;
     for (const struct top_value *each = list->first; each; each = each->next, routes--) {
         if (drawing->left == 1 && routes > 1) {
@@ -573,18 +517,20 @@ static void put_cost(struct drawing *drawing)
             put_route(drawing, each, sum, wall_sum);
     }
     if (without > 0)
-        put_line(drawing, false, "and %zu more without CPU time", without);
+        top_put_line(drawing, false, "and %zu more without CPU time", without);
 }
 
 void top_draw(const struct top_look *now, const struct top_look *before,
               const struct top_screen *screen, struct bytes *out)
 {
     const bool has_foot = screen->rows > 1;
-    struct drawing drawing = {now, before, screen, out, screen->rows ? screen->rows : 100000, 0};
+    struct top_drawing drawing = {now, before, screen, out, screen->rows ? screen->rows : 100000,
+                                  0};
     drawing.left -= has_foot;
     put_process(&drawing);
     put_problems(&drawing);
     put_pipelines(&drawing);
+    put_lanes(&drawing);
     put_components(&drawing);
     unsigned rest = drawing.left / 2;
     put_links(&drawing, rest > SECTION_LEAST ? rest - 2 : 1);
@@ -596,5 +542,5 @@ void top_draw(const struct top_look *now, const struct top_look *before,
     if (before->pipelines)
         snprintf(mean, sizeof mean, "; /s: mean of the last %d s", TOP_MEAN_S);
     if (has_foot)
-        put_line(&drawing, false, "q ends it%s%s", room, mean);
+        top_put_line(&drawing, false, "q ends it%s%s", room, mean);
 }

@@ -63,7 +63,6 @@ struct component {
     /* Exporters; mandatory. One attempt to deliver, on one of several workers; blocks up to its
      * timeout. The pipeline provides queue, retries, splitting and counters. */
     struct outcome (*send)(void *self, struct batch *batch);
-
     /* Instead of send: in several requests, continuing at the progress. NULL: all or nothing. */
     struct outcome (*send_on)(void *self, struct batch *batch, struct progress *progress);
     void (*send_together)(void *self, struct joint_send *sends, size_t count); /* progress.h */
@@ -71,7 +70,6 @@ struct component {
     /* Exporters, open: sends one empty request as send would. Receivers, not open: asks for what
      * they read of a signal. False: result says what is wrong. Blocks. NULL: no backend. */
     bool (*probe)(void *self, enum signal signal, struct probe_result *result);
-
     /* Exporters: makes all sends return at once; called when a stop runs out of time, before close.
      * Any thread. NULL: sends end by themselves. */
     void (*abort)(void *self);
@@ -115,6 +113,8 @@ struct component {
     /* Receivers: appends why nothing can be received yet, so that the process is not ready; false:
      * it can. Between open and close. Any thread. NULL: it can from open on. */
     bool (*trouble)(void *self, struct bytes *out);
+    /* Receivers, exporters: the same of what an operator should see though data pass. */
+    bool (*concern)(void *self, struct bytes *out);
 
     /* Its own metrics; rows over fields of the instance need nothing more. NULL: none. */
     const struct metric *metrics;

@@ -34,6 +34,7 @@ struct watch_decision {
     const struct watch_reason *reason; /* NULL: linked, or waiting */
     uint64_t ended, arrived, decided;
     uint64_t hold; /* how long spans of its service wait at most; 0: not known */
+    uint32_t lane; /* partition + 1; 0: none */
 };
 
 /* A span that is held until its profile arrives. Times as above. */
@@ -58,8 +59,8 @@ struct watch_window {
     struct watch_service service;
     const char *kind; /* "process_cpu"; static */
     uint64_t start, end, arrived;
-    bool times_cpu; /* its samples have CPU time */
-    bool beside;
+    uint32_t lane;          /* as a decision's */
+    bool times_cpu, beside; /* times_cpu: its samples have CPU time */
     bool untimed;  /* beside, of a kind other than CPU and wall time: its samples have an id only */
     bool recalled; /* it came to an earlier process, or owner of its lane: only its ids are new */
     uint64_t content; /* of one that is beside: a hash, equal for duplicates; 0: it is none */
@@ -86,8 +87,7 @@ struct watcher {
     /* Called first with a window and count 0, then with its samples in batches. */
     void (*sampled)(void *ctx, const struct watch_window *window,
                     const struct watch_sample *samples, size_t count);
-    /* NULL: it does not matter to the watcher. */
-    void (*refused)(void *ctx, struct view service, int64_t ahead_ns);
+    void (*refused)(void *ctx, struct view service, int64_t ahead_ns); /* may be NULL */
 };
 
 /* A component that holds spans. waits returns whether it holds one now, and then fills waiting.

@@ -3,6 +3,7 @@
 #include "exporters/kafka/producer.h"
 #include "exporters/kafka/topic_limits.h"
 #include "lib/base/log.h"
+#include "lib/kafka/kafka_throttle.h"
 #include "pipeline/native_record.h"
 
 #include <inttypes.h>
@@ -236,6 +237,7 @@ static bool kafka_open(void *instance, const struct env *env, char *error, size_
     struct kafka_exporter *self = instance;
     self->env = env;
     kafka_peer_init(&self->peer, env->id, self);
+    pthread_mutex_init(&self->concern_lock, NULL);
     self->open = true;
     atomic_store(&self->batch_bytes, (size_t)self->produce.max_message_bytes);
     find_source(self);
@@ -261,8 +263,10 @@ static void kafka_close(void *instance)
     struct kafka_exporter *self = instance;
     producer_free(self->producer);
     self->producer = NULL;
-    if (self->open)
+    if (self->open) {
         kafka_peer_release(&self->peer);
+        pthread_mutex_destroy(&self->concern_lock);
+    }
     topic_limits_release(self);
     if (self->absent)
         absent_topics_release(self->absent);
@@ -351,17 +355,35 @@ static bool kafka_probe(void *instance, enum signal signal, struct probe_result 
     return producer_probe(self->producer, signal, result->text, sizeof result->text);
 }
 
+static bool kafka_concern(void *instance, struct bytes *out)
+{
+    struct kafka_exporter *self = instance;
+    char text[KAFKA_TROUBLE_SIZE];
+    pthread_mutex_lock(&self->concern_lock);
+    bytes_printf(out, "%s", self->unequal);
+    pthread_mutex_unlock(&self->concern_lock);
+    if (kafka_throttle_lasts(&self->peer, text, sizeof text))
+        bytes_printf(out, "%s%s", out->size ? "; " : "", text);
+    return out->size > 0;
+}
+
 static void kafka_explain(void *instance, struct bytes *out)
 {
     struct kafka_exporter *self = instance;
+    const char *id = self->env->id;
     bytes_printf(out,
                  "%s: records %" PRIu64 " (%" PRIu64 " bytes), parts of larger values %" PRIu64
                  ", refused for good %" PRIu64 ", redirected %" PRIu64 ", under way %" PRIu64
                  "; %" PRIu64 " errors of brokers\n",
-                 self->env->id, atomic_load(&self->records), atomic_load(&self->bytes),
+                 id, atomic_load(&self->records), atomic_load(&self->bytes),
                  atomic_load(&self->record_parts), atomic_load(&self->records_refused),
                  atomic_load(&self->records_redirected), atomic_load(&self->under_way),
                  atomic_load(&self->peer.errors));
+    struct bytes concern;
+    bytes_init(&concern, 512, NULL);
+    if (kafka_concern(self, &concern))
+        bytes_printf(out, "%s: %.*s\n", id, VIEW_ARG(bytes_view(&concern)));
+    bytes_release(&concern);
 }
 
 static const struct metric metrics[] = {
@@ -408,6 +430,7 @@ const struct component exporter_kafka = {
     .probe = kafka_probe,
     .abort = kafka_abort,
     .delivery = kafka_delivery,
+    .concern = kafka_concern,
     .explain = kafka_explain,
     .metrics = metrics,
     .close = kafka_close,

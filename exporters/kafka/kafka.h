@@ -43,8 +43,7 @@ struct kafka_exporter {
     struct kafka_route all; /* the old top-level keys */
     struct kafka_produce produce;
     bool traces_by_id;
-    bool metrics_by_resource;
-    bool logs_by_resource;
+    bool metrics_by_resource, logs_by_resource;
     struct key_list partition_by;
     char *source;
     struct key_list metadata_keys;
@@ -63,6 +62,8 @@ struct kafka_exporter {
     struct producer *producer;
     struct kafka_topic_match match; /* of probes */
     struct absent_topics *absent;
+    pthread_mutex_t concern_lock;
+    char unequal[512]; /* topics whose partition counts differ, a sentence; "": none */
 
     _Atomic uint64_t records, bytes, record_parts, records_refused, records_redirected;
     _Atomic uint64_t acknowledged; /* when a broker last acknowledged a record, mono */

@@ -19,7 +19,16 @@ static bool is_wanted(const struct partition_counts *counts, const struct kafka_
     return strcmp(kafka_topic(self, paired[0]), kafka_topic(self, paired[1])) != 0;
 }
 
-void partition_counts_look(struct partition_counts *counts, const struct kafka_exporter *self,
+static void note_unequal(struct kafka_exporter *self, const struct topic_count *now)
+{
+    char text[sizeof self->unequal] = "";
+    topics_agree(now, PAIRED_TOPICS, text, sizeof text);
+    pthread_mutex_lock(&self->concern_lock);
+    memcpy(self->unequal, text, sizeof text);
+    pthread_mutex_unlock(&self->concern_lock);
+}
+
+void partition_counts_look(struct partition_counts *counts, struct kafka_exporter *self,
                            rd_kafka_t *client)
 {
     struct topic_count now[PAIRED_TOPICS];
@@ -37,6 +46,7 @@ void partition_counts_look(struct partition_counts *counts, const struct kafka_e
         return;
     enum topics_news news = topics_compare(counts->known, now, PAIRED_TOPICS, text, sizeof text);
     memcpy(counts->known, now, sizeof now);
+    note_unequal(self, now);
     if (news == TOPICS_DISAGREE)
         env_warn(self->env, "%s; raise the lower number", text);
     else if (news == TOPICS_CHANGED)

@@ -23,7 +23,7 @@ static inline void partition_counts_note(struct partition_counts *counts, enum s
 
 /* Asks the brokers, once both topics have records and then every metadata.refresh_interval, and
  * logs counts that changed or differ. Blocks for up to a second if it asks. */
-void partition_counts_look(struct partition_counts *counts, const struct kafka_exporter *self,
+void partition_counts_look(struct partition_counts *counts, struct kafka_exporter *self,
                            rd_kafka_t *client);
 
 #endif

@@ -79,7 +79,7 @@ static void known_forget(struct known *known, struct known_span *span)
     known_note_gone(known, span);
     known_note_counted(known, span);
     _Atomic uint32_t *bucket = known_bucket(known, span->id);
-    uint32_t first = atomic_load_explicit(bucket, memory_order_relaxed), *at = &first;
+    uint16_t first = (uint16_t)atomic_load_explicit(bucket, memory_order_relaxed), *at = &first;
     while (*at && *at != number)
         at = &known->spans[*at - 1].next;
     if (*at)
@@ -98,8 +98,8 @@ static struct known_span *known_make(struct known *known, uint64_t id)
     else
         known->span_count++;
     _Atomic uint32_t *bucket = known_bucket(known, id);
-    *span =
-        (struct known_span){.id = id, .next = atomic_load_explicit(bucket, memory_order_relaxed)};
+    *span = (struct known_span){
+        .id = id, .next = (uint16_t)atomic_load_explicit(bucket, memory_order_relaxed)};
     atomic_store_explicit(bucket, number + 1, memory_order_relaxed);
     return span;
 }
@@ -221,6 +221,7 @@ void known_decided(struct known *known, const struct watch_decision *decision)
     row.waited_ms = waited_of(decision);
     row.unproven = decision->unproven;
     row.ahead = !decision->ended;
+    row.lane = known_lane(decision->lane);
     if (known->row_count == KNOWN_ROWS)
         known_fold(known);
     known->rows[known->row_count++] = row;
@@ -271,6 +272,7 @@ static void known_apply(struct known *known, const struct known_row *row)
     span->decided = row->decided;
     span->waited_ms = row->waited_ms;
     span->ahead = row->ahead;
+    span->lane = row->lane;
     reason_decided(known, span);
 }
 

@@ -194,6 +194,7 @@ void known_take_samples(struct known_span *span, struct known_span *from)
     span->decided = own.decided;
     span->waited_ms = own.waited_ms;
     span->ahead = own.ahead;
+    span->lane = own.lane;
     span->next = own.next;
     span->service = own.service;
     span->route = own.route;

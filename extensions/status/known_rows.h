@@ -4,6 +4,12 @@
 
 #include "extensions/status/known_service.h"
 
+/* A lane as the tables have it. */
+static inline uint16_t known_lane(uint32_t lane)
+{
+    return lane ? (uint16_t)((lane - 1) % UINT16_MAX + 1) : 0;
+}
+
 /* The decision about a span, and the samples with its id. Spans of two services may have the same
  * id, as where a client's and a server's span share it; those of one service count as one. */
 struct known_span {
@@ -21,7 +27,8 @@ struct known_span {
     /* From its end to the decision; below 0: its clock is ahead. If `ahead`: from its arrival. */
     int32_t waited_ms;
     uint32_t first_window, last_window; /* serials of those with its samples; 0: none */
-    uint32_t next;                      /* in its bucket, number + 1 */
+    uint16_t next;                      /* in its bucket, number + 1 */
+    uint16_t lane;                      /* as the decision's, cut; 0: none */
     uint16_t service, under;   /* under: whose samples it has, which may be another's; 0: none */
     uint16_t route, turn;      /* valid if dealt or inherits, while the route's turn is this one */
     unsigned char action : 2;  /* enum watch_action; WAITING: no decision came */
@@ -81,6 +88,7 @@ struct known_window {
     uint32_t serial; /* from 1 */
     uint32_t nth;    /* of its service */
     uint16_t service;
+    uint16_t lane; /* as a span's */
     const char *kind;
     uint64_t start, end, arrived;
 };
@@ -89,7 +97,7 @@ struct known_window {
 struct known_row {
     uint64_t id, link, decided;
     int32_t waited_ms;
-    uint16_t service;
+    uint16_t service, lane;
     uint8_t action, reason;
     bool has_reason;
     bool unproven;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum {
-    KNOWN_SPANS = 40000,
+    KNOWN_SPANS = 40000, /* their numbers fit in uint16_t */
     KNOWN_SERVICES = 256,
     KNOWN_NAMED = 512,                  /* routes with a name, ... */
     KNOWN_UNNAMED = 3 * KNOWN_SERVICES, /* ... and before them, of each service three */
@@ -51,13 +51,15 @@ struct known_service {
     uint64_t late_window; /* ... and how long it is */
     uint64_t vain_at;   /* when a span last waited in vain for a profile that was long due; wall */
     uint32_t apart_run; /* spans in a row whose samples are far from their time, ... */
-    const char *apart_fix;      /* ... and which clock is wrong; static */
-    uint16_t profiles_under;    /* where samples of its spans came instead; 0: nowhere */
-    uint16_t tenant_under;      /* the same where that is a service of another tenant */
-    uint32_t windows;           /* came so far */
-    uint64_t first_came;        /* the oldest profile */
-    uint64_t began;             /* its start, of those that confirm; 1: not known; 0: none came */
-    uint64_t confirms_from;     /* when the oldest of those that confirm arrived */
+    const char *apart_fix;   /* ... and which clock is wrong; static */
+    uint16_t profiles_under; /* where samples of its spans came instead; 0: nowhere */
+    uint16_t tenant_under;   /* the same where that is a service of another tenant */
+    uint32_t windows;        /* came so far */
+    uint64_t first_came;     /* the oldest profile */
+    uint64_t began;          /* its start, of those that confirm; 1: not known; 0: none came */
+    uint64_t lanes;          /* bit n: such came in a lane that is n modulo 64 */
+    uint32_t lane_run;       /* spans in a row whose profiles are in other lanes; reason_lanes.h */
+    uint64_t confirms_from;                 /* when the oldest of those that confirm arrived */
     uint64_t any_came, any_end; /* of the newest profile: when it arrived, and its end */
     uint64_t last_end;          /* the latest end of a profile */
     uint64_t last_came;         /* the newest of a kind that confirms */

@@ -68,12 +68,15 @@ void known_window_came(struct known *known, const struct watch_window *window)
     service->last_came = window->arrived;
     if (!service->began || start < service->began)
         service->began = window->start && !missed ? start : 1;
+    if (window->lane)
+        service->lanes |= UINT64_C(1) << known_lane(window->lane) % 64;
     if (!service->confirms_from)
         known_first_came(known, (uint16_t)at, window->arrived);
     known->windows[serial % KNOWN_WINDOWS] = (struct known_window){
         .serial = serial,
         .nth = service->windows++,
         .service = (uint16_t)at,
+        .lane = known_lane(window->lane),
         .kind = window->kind,
         .start = window->start,
         .end = window->end,

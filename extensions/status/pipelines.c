@@ -42,11 +42,12 @@ static const struct item {
 } items[] = {
     {"spans", "traces"},     {"metric_points", "metrics"},
     {"log_records", "logs"}, {"profile_samples", "profiles"},
-    {"profiles", ""}, /* of counters that count profiles, not their samples */
+    {"profiles", ""},      /* of counters that count profiles, not their samples */
+    {"kafka_records", ""}, /* that a receiver did not read: of which items is not known */
 };
 
 enum { COUNTERS = sizeof counters / sizeof *counters, ITEMS = sizeof items / sizeof *items };
-enum { PROFILES = ITEMS - 1, SAMPLES = PROFILES - 1 };
+enum { KAFKA_RECORDS = ITEMS - 1, PROFILES = KAFKA_RECORDS - 1, SAMPLES = PROFILES - 1 };
 
 static struct view label_of(const struct figures *figures, const struct metrics_point *point,
                             const char *name)
@@ -83,6 +84,39 @@ static int item_of(const struct figures *figures, const struct metrics_point *po
     return -1;
 }
 
+/* The sum of a metric's points; -1: there is none. */
+static double sum_of(const struct figures *figures, const struct runtime_row *row,
+                     const char *metric)
+{
+    double sum = -1;
+    for (size_t i = 0; i < figures->count; i++) {
+        const struct metrics_point *point = &figures->points[i];
+        if (strcmp(point->row->name, metric) == 0 && is_of(figures, point, row))
+            sum = (sum < 0 ? 0 : sum) + point->value;
+    }
+    return sum;
+}
+
+/* The metrics of what a Kafka receiver lost. */
+static const struct loss {
+    const char *metric, *cause;
+} losses[] = {{"spanlink_kafka_expired_records", "expired"},
+              {"spanlink_kafka_unreadable_records_lost", "unreadable"}};
+enum { LOSSES = sizeof losses / sizeof *losses };
+
+/* Whether the row reads from Kafka; then *records is what it lost. */
+static bool lost_of(const struct figures *figures, const struct runtime_row *row, double *records)
+{
+    bool any = false;
+    *records = 0;
+    for (size_t i = 0; i < LOSSES; i++) {
+        double sum = sum_of(figures, row, losses[i].metric);
+        any |= sum >= 0;
+        *records += sum > 0 ? sum : 0;
+    }
+    return any;
+}
+
 static void put_counter(const struct figures *figures, const struct runtime_row *row,
                         const struct counter *counter, struct json *json)
 {
@@ -96,7 +130,9 @@ static void put_counter(const struct figures *figures, const struct runtime_row 
         sums[item] += point->value;
         found[item] = any = true;
     }
-    if (!any)
+    if (strcmp(counter->metric, DROPPED) == 0)
+        found[KAFKA_RECORDS] = lost_of(figures, row, &sums[KAFKA_RECORDS]);
+    if (!any && !found[KAFKA_RECORDS])
         return;
     json_open(json, counter->key, '{');
     for (int i = 0; i < ITEMS; i++)
@@ -105,17 +141,9 @@ static void put_counter(const struct figures *figures, const struct runtime_row 
     json_close(json, '}');
 }
 
-/* The sum of a metric's points; -1: there is none. */
-static double sum_of(const struct figures *figures, const struct runtime_row *row,
-                     const char *metric)
+static double at_least_zero(double value)
 {
-    double sum = -1;
-    for (size_t i = 0; i < figures->count; i++) {
-        const struct metrics_point *point = &figures->points[i];
-        if (strcmp(point->row->name, metric) == 0 && is_of(figures, point, row))
-            sum = (sum < 0 ? 0 : sum) + point->value;
-    }
-    return sum;
+    return value < 0 ? 0 : value;
 }
 
 /* Any one of a metric's points. */
@@ -183,6 +211,20 @@ static void put_last_text(const struct runtime_row *row, struct view label, stru
     json_word(json, "text", *last.text ? last.text : NULL);
 }
 
+/* Adds what a Kafka receiver lost; returns how many causes of that there are. */
+static size_t add_losses(const struct figures *figures, const struct runtime_row *row,
+                         struct cause_sum *sums, size_t room)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < LOSSES; i++) {
+        double records = sum_of(figures, row, losses[i].metric);
+        if (records > 0 && count < room)
+            sums[count++] =
+                (struct cause_sum){view_of(losses[i].cause), items[KAFKA_RECORDS].key, records};
+    }
+    return count;
+}
+
 /* [{cause, item, count, last_unix_nano}, of requests text, too] of a metric whose points are
  * requests, or items of the counter. */
 static void put_causes(const struct figures *figures, const struct runtime_row *row,
@@ -206,6 +248,7 @@ static void put_causes(const struct figures *figures, const struct runtime_row *
         else if (count < CAUSES_MAX)
             sums[count++] = sum;
     }
+    count += requests ? 0 : add_losses(figures, row, sums + count, CAUSES_MAX - count);
     json_open(json, key, '[');
     for (size_t i = 0; i < count; i++) {
         json_open(json, NULL, '{');
@@ -271,6 +314,41 @@ static void put_place(void *ctx, const struct place *place)
     json_close(json, '}');
 }
 
+/* How far a Kafka receiver is. */
+static void put_lanes(const struct figures *figures, const struct runtime_row *row,
+                      struct json *json)
+{
+    static const struct {
+        const char *key, *metric;
+        double unit;
+    } all[] = {{"count", "spanlink_kafka_lanes", 1},
+               {"paused", "spanlink_kafka_lanes_paused", 1},
+               {"lag_records", "spanlink_kafka_lag", 1},
+               {"unread_records", "spanlink_kafka_unread", 1},
+               {"oldest_ns", "spanlink_kafka_oldest_record_age_seconds", 1e9},
+               {"behind_ns", "spanlink_kafka_clock_behind_seconds", 1e9}};
+    if (sum_of(figures, row, all[0].metric) < 0) {
+        json_null(json, "lanes");
+        return;
+    }
+    json_open(json, "lanes", '{');
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        json_double(json, all[i].key,
+                    at_least_zero(sum_of(figures, row, all[i].metric)) * all[i].unit);
+    json_close(json, '}');
+}
+
+static void put_concern(const struct runtime_row *row, struct json *json)
+{
+    struct bytes text;
+    bytes_init(&text, 4096, NULL);
+    if (runtime_row_concern(row, &text))
+        json_text(json, "concern", bytes_view(&text));
+    else
+        json_null(json, "concern");
+    bytes_release(&text);
+}
+
 static void put_component(const struct figures *figures, const struct env *env,
                           const struct refusing_reason *reason, const struct runtime_row *row,
                           struct json *json)
@@ -291,6 +369,8 @@ static void put_component(const struct figures *figures, const struct env *env,
     json_close(json, '}');
     put_queue(figures, row, json);
     put_delivery(row, json);
+    put_lanes(figures, row, json);
+    put_concern(row, json);
     refusing_put(row, env->budget, reason, json);
     put_causes(figures, row, "refusals", &refused_requests, true, json);
     put_causes(figures, row, "drops", &counters[COUNTERS - 1], false, json);
@@ -338,11 +418,6 @@ static void visit_row(void *ctx, const struct runtime_row *row)
         put_pipeline(row, rows->json);
     else if (!rows->pipelines && row->kind)
         put_component(rows->figures, rows->env, rows->reason, row, rows->json);
-}
-
-static double at_least_zero(double value)
-{
-    return value < 0 ? 0 : value;
 }
 
 static void put_process(const struct figures *figures, struct json *json)

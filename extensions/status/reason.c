@@ -2,6 +2,7 @@
 
 #include "extensions/status/known_find.h"
 #include "extensions/status/known_owed.h"
+#include "extensions/status/reason_lanes.h"
 #include "extensions/status/trouble.h"
 #include "pipeline/watch_texts.h"
 
@@ -26,6 +27,7 @@ static const struct watch_reason passed_child = {
     "correlation processor.",
     NULL};
 
+#define BEFORE       "before_start" /* as correlation calls it */
 #define BEFORE_START "By its own time it started before spanlink did"
 
 /* The same of one that looked too old to wait: to this process, or after a reload. */
@@ -120,11 +122,6 @@ static bool is_word(const struct watch_reason *reason, const char *word)
     return strcmp(reason->word, word) == 0;
 }
 
-static bool before_start(const struct watch_reason *reason)
-{
-    return is_word(reason, "before_start");
-}
-
 /* Of such a reason: before what the span started. */
 static bool is_before_reload(const struct watch_reason *reason)
 {
@@ -141,7 +138,7 @@ static bool is_refused(const struct known *known, const struct known_span *span,
                        const struct watch_reason *decided)
 {
     const struct known_service *service = known->services[span->service];
-    return (missed_samples(decided) || before_start(decided)) &&
+    return (missed_samples(decided) || is_word(decided, BEFORE)) &&
            clocks_find(&known->clocks, service->name, service->last_came, span->decided);
 }
 
@@ -196,6 +193,9 @@ static const struct watch_reason *unnamed_reason(const struct known *known,
         return &stopped;
     if (is_word(decided, NOT_PROFILED) && service->tenant_under && !service->confirms_from)
         return &tenants_differ;
+    const struct watch_reason *lane = reason_lane_of_profiles(known, span);
+    if (lane && (is_word(decided, NOT_PROFILED) || is_word(decided, "hold_ran_out")))
+        return lane;
     if (is_word(decided, NOT_PROFILED) && service->confirms_from)
         return service->confirms_from > span->decided ? &before_first : &not_profiled_lately;
     if (!is_word(decided, "no_sample"))
@@ -223,8 +223,10 @@ static const struct watch_reason *reason_now(const struct known *known,
         return NULL;
     if (other_service(known, span))
         return &names_differ;
+    if (reason_lane_of_samples(known, span))
+        return reason_lane_of_samples(known, span);
     /* A span whose clock is behind was forwarded at once, as one from before the start. */
-    bool old = before_start(decided) && !known_out_of_reach(known, span, 0, reason_ended(span));
+    bool old = is_word(decided, BEFORE) && !known_out_of_reach(known, span, 0, reason_ended(span));
     bool late = first && first->arrived > span->decided && (missed_samples(decided) || old);
     if (is_word(decided, NOT_PROFILED))
         return late ? &before_first : &forgotten;
@@ -268,6 +270,7 @@ void reason_recount(struct known *known, struct known_span *span)
         step->reasons[to]++;
     }
     span->told = (uint8_t)to;
+    reason_lane_note(service, now);
     if (names_kinds(now))
         service->beside_kinds = named_by(span);
     if (now == &names_differ)
@@ -327,7 +330,7 @@ void reason_decided(struct known *known, struct known_span *span)
     struct known_service *service = known->services[span->service];
     const struct watch_reason *decided = has_reason(span) ? known->reasons[span->reason] : NULL;
     if (span->action == WATCH_LINKED)
-        service->unmatched = 0;
+        service->lane_run = service->unmatched = 0;
     else if (decided && is_word(decided, "no_ids"))
         note_ids(known, span, &service->no_ids);
     else if (decided && is_word(decided, IDS_UNMATCHED))
@@ -550,7 +553,7 @@ void reason_of_service(const struct known *known, const struct known_service *se
     } else if (reason == &before_first) {
         snprintf(told->text_buffer, sizeof told->text_buffer, BEFORE_FIRST);
         tell_later(service, told);
-    } else if (before_start(reason)) {
+    } else if (is_word(reason, BEFORE)) {
         tell_before_start(service, reason, told);
     } else if (reason == &came_late_old[0] || reason == &came_late_old[1]) {
         tell_behind(service, reason, told);
@@ -591,7 +594,7 @@ bool reason_of(const struct known *known, const struct known_span *span, struct 
         tell_before_first(known, span, told);
     else if (reason == &came_late)
         tell_late(known, span, told);
-    else if (before_start(reason) && span->first_window)
+    else if (is_word(reason, BEFORE) && span->first_window)
         tell_apart(known, span, told);
     return true;
 }

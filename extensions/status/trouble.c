@@ -2,6 +2,7 @@
 
 #include "extensions/status/known_find.h"
 #include "extensions/status/reason.h"
+#include "extensions/status/reason_lanes.h"
 
 #include <stdio.h>
 
@@ -190,6 +191,8 @@ bool trouble_of(const struct known *known, const struct known_service *service,
     if (service->unmatched) {
         told->text = known->reasons[service->unmatched - 1]->text;
         told->fix = known->reasons[service->unmatched - 1]->fix;
+    } else if (reason_lane_is_trouble(service, &told->text, &told->fix)) {
+        return true;
     } else if (service->apart_run >= APART_AT_LEAST) {
         trouble_tell_apart(service, told);
     } else if (trouble_is_ahead(service)) {

@@ -26,6 +26,13 @@ struct kafka_down {
     char text[KAFKA_TROUBLE_SIZE];
 };
 
+/* Delays by a broker for a quota (kafka_throttle.h). Mono; 0: never. */
+struct kafka_throttle {
+    uint64_t until, logged;
+    int ms;
+    char broker[80];
+};
+
 /* The opaque pointer that all callbacks of a client get. kafka_peer_init zeroes the rest. */
 struct kafka_peer {
     const char *id;                /* the component's, for the log; borrowed */
@@ -48,6 +55,7 @@ struct kafka_peer {
     uint64_t told_ns[CAUSE_COUNT];    /* when an error of a cause was last logged, mono; 0: never */
     struct kafka_down down[KAFKA_DOWN_MOST];
     size_t down_count;
+    struct kafka_throttle throttle;
 };
 
 /* What is said of a broker that closes connections and gives no reason, and of one that does not

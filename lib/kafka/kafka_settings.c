@@ -1,5 +1,6 @@
 #include "lib/kafka/kafka_settings.h"
 
+#include "lib/kafka/kafka_throttle.h"
 #include "lib/late/late.h"
 #include "lib/net/tls/tls_version.h"
 
@@ -216,6 +217,7 @@ rd_kafka_conf_t *kafka_conf_new(const struct kafka_settings *settings, struct ka
     rdkafka.conf_set_opaque(conf, peer);
     rdkafka.conf_set_log_cb(conf, kafka_peer_log);
     rdkafka.conf_set_error_cb(conf, kafka_peer_error);
+    rdkafka.conf_set_throttle_cb(conf, kafka_throttle_note);
     rdkafka.conf_set_closesocket_cb(conf, kafka_peer_close_socket);
     set_brokers(&settings->brokers, conf, error, error_size);
     kafka_conf_set(conf, "client.id", settings->client_id, error, error_size);

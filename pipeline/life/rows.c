@@ -42,6 +42,13 @@ bool runtime_row_url(const struct runtime_row *row, int signal, char *out, size_
     return url;
 }
 
+bool runtime_row_concern(const struct runtime_row *row, struct bytes *out)
+{
+    const struct instance *instance = row->instance;
+    return instance && instance->component->concern && instance->opened &&
+           !atomic_load(&instance->closed) && instance->component->concern(instance->self, out);
+}
+
 bool runtime_row_delivery(const struct runtime_row *row, struct runtime_delivery *out)
 {
     if (!row->instance || !row->instance->sender)

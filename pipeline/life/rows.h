@@ -16,6 +16,9 @@ uint64_t runtime_row_last_drop(const struct runtime_row *row, enum cause cause);
 /* The sentence of a late refusal for a cause, as in the log; "": there is none. */
 struct outcome runtime_row_last_outcome(const struct runtime_row *row, enum cause cause);
 
+/* Appends what an operator should see of the row's component though data pass. False: nothing. */
+bool runtime_row_concern(const struct runtime_row *row, struct bytes *out);
+
 /* Appends sentences about exporters that a reload removed: what still waits in them, and what they
  * dropped in the last ten minutes; "; " between them, and before them if there is text already.
  * Any thread. */

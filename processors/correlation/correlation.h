@@ -40,16 +40,16 @@ struct correlation_part {
 struct correlation {
     struct correlation_config config; /* first: filled by the key table */
     struct correlation *top;          /* of a lane: the instance; NULL: it is that itself */
+    uint32_t lane;                    /* of a lane: its partition + 1; else 0 */
     struct lanes lanes;               /* of the instance */
     const struct env *env;
-    bool open;
     struct evidence_rules rules;
     struct edit_policy policy;
     struct remap remap, profile_remap; /* the latter without what a server derives itself */
     uint64_t started, started_mono;    /* wall, mono */
     uint64_t since; /* wall; no profile was missed since the start of this or a recalled process */
-    bool reloaded;  /* of the instance: a reload opened it; ... */
-    uint64_t *first_since;  /* ... since of the first, lowered by recalled notes; NULL: not known */
+    bool open, reloaded;    /* reloaded: of the instance: a reload opened it */
+    uint64_t *first_since;  /* then, that of the first, lowered by recalled notes; NULL: unknown */
     uint64_t oldest_note;   /* of those recalled, when it was written; wall, 0: none */
     uint64_t recalled_from; /* local time; notes are known from here on; UINT64_MAX: none */
     struct interner interner;

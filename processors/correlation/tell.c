@@ -197,6 +197,7 @@ void tell_decision(const struct context *context, const struct candidate *candid
         .arrived = wall_of(context->now, candidate->arrived),
         .decided = context->now.wall,
         .hold = hold_told(&context->known),
+        .lane = context->self->lane,
     };
     watch_decided(context->self->env->watch, &told);
 }
@@ -286,6 +287,7 @@ void tell_upload(const struct context *context, const struct upload *upload, boo
         .start = upload->window.start ? upload->window.start + upload->window.ahead : 0,
         .end = upload->window.end + upload->window.ahead,
         .arrived = context->now.wall,
+        .lane = self->lane,
         .times_cpu = upload->times_cpu && timed,
         .beside = !confirms,
         .untimed = !confirms && !timed,

@@ -13,6 +13,10 @@
 /* And then, for requests that are being sent at that moment. */
 #define LAST_NS NS_PER_S
 
+/* Where the numbers of partitions are equal, or until they were asked for. */
+static const char lacks_topics[] = "the topics' partitions do not match, or another consumer of "
+                                   "the group reads only some of the topics";
+
 enum { SHORT_MS = 200 }; /* between questions about a partition that is shorter than expected */
 
 /* ---- assigned ---- */
@@ -211,10 +215,7 @@ static void assigned(struct kafka_group *group, rd_kafka_topic_partition_list_t 
         report_expired(group, list, starts);
         open_readers(group, list, starts);
         bool whole = list->cnt == all->cnt;
-        group_set_phase(group, whole ? GROUP_ASSIGNED : GROUP_DISAGREES,
-                        whole ? ""
-                              : "the topics' partitions do not match, or another consumer "
-                                "of the group reads only some of the topics");
+        group_set_phase(group, whole ? GROUP_ASSIGNED : GROUP_DISAGREES, whole ? "" : lacks_topics);
         env_info(group->self->env, "assigned %zu lanes of the group %s", group->reader_count,
                  group->self->group_id);
         group->look_at_counts = true;

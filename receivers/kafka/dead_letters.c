@@ -24,11 +24,18 @@ struct dead_letter {
     uint64_t number;
 };
 
+void dead_letters_lack(struct kafka_receiver *self)
+{
+    atomic_fetch_add(&self->lost, 1);
+    atomic_store(&self->lost_at, clock_wall(self->env->clock));
+}
+
 static void letter_lost(struct dead_letters *letters, rd_kafka_resp_err_t code)
 {
     const struct outcome why = kafka_outcome(code, letters->self->dead_letter.topic);
     env_error(letters->self->env, "a dead letter cannot be written, so its record is skipped: %s",
               why.text);
+    dead_letters_lack(letters->self);
     atomic_store(&letters->refused, code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
                                         code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
                                         code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||

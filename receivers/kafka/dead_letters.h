@@ -18,6 +18,9 @@ struct dead_letters *dead_letters_open(struct kafka_receiver *self, char *error,
 bool dead_letters_send(struct dead_letters *letters, const rd_kafka_message_t *message,
                        const char *reason, struct feed *feed, uint64_t number);
 
+/* Counts a record that could not be read and that no dead letter keeps. Any thread. */
+void dead_letters_lack(struct kafka_receiver *self);
+
 /* Handles acknowledgements. Call from one thread. Blocks for up to a second more, at most every 5
  * s, while the topic refuses copies. */
 void dead_letters_poll(struct dead_letters *letters, int timeout_ms);

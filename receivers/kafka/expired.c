@@ -70,6 +70,7 @@ void group_add_expired(struct kafka_group *group, const char *topic, int32_t par
         count->assigned = true;
         count->records += (uint64_t)records;
         count->last = records ? end - 1 : count->last;
+        count->at = records ? clock_wall(group->self->env->clock) : count->at;
         say(group, of, partition, count, mono);
     }
     pthread_mutex_unlock(&group->lock);

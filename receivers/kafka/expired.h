@@ -10,6 +10,7 @@ struct expired_count {
     bool assigned;          /* at some time, to this member */
     uint64_t records, said; /* since the start; of these, logged */
     int64_t last;           /* offset of the last one */
+    uint64_t at;            /* when that was noticed, unix ns */
     uint64_t say_at;        /* mono */
 };
 

@@ -79,6 +79,8 @@ static void feed_refuse_partial(struct feed *feed, struct partial_record *partia
                                  : "it is skipped, dead_letter.topic is not set");
     bool sent = reader->letters &&
                 dead_letters_send(reader->letters, &message, why, feed, partial->numbers[0]);
+    if (!reader->letters)
+        dead_letters_lack(reader->self);
     for (uint32_t i = sent ? 1 : 0; i < partial->number_count; i++)
         feed_settle(feed, partial->numbers[i]);
     record_parts_close(&feed->parts, partial);

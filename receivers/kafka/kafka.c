@@ -1,5 +1,6 @@
 #include "receivers/kafka/kafka.h"
 
+#include "receivers/kafka/concerns.h"
 #include "receivers/kafka/outages.h"
 
 #define START_FAILS_NS (NS_PER_S / 5)
@@ -46,16 +47,7 @@ static bool kafka_receiver_trouble(void *instance, struct bytes *out)
     if (!group)
         return false;
     pthread_mutex_lock(&group->lock);
-    bool assigned = group->phase == GROUP_ASSIGNED;
-    bool trouble = !assigned || group->absent || group->forbidden;
-    if (group->absent && (assigned || group->phase == GROUP_DISAGREES))
-        bytes_printf(out, "the topic %s does not exist any more", group->absent);
-    else if (!assigned)
-        group_put_trouble(group, out);
-    else if (group->forbidden)
-        bytes_printf(out, KAFKA_MAY_NOT_READ, "topic", group->forbidden);
-    else
-        trouble = group_has_unreadable(group, out);
+    bool trouble = group_put_trouble(group, out);
     pthread_mutex_unlock(&group->lock);
     return trouble;
 }
@@ -76,6 +68,7 @@ const struct component receiver_kafka = {
     .probe = kafka_receiver_probe,
     .tick = kafka_receiver_tick,
     .trouble = kafka_receiver_trouble,
+    .concern = kafka_receiver_concern,
     .explain = kafka_receiver_explain,
     .metrics = kafka_receiver_metrics,
     .measure = kafka_receiver_measure,

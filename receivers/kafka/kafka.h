@@ -92,6 +92,8 @@ struct kafka_receiver {
     _Atomic uint64_t skipped;  /* records read again whose delivery is known */
     _Atomic uint64_t poisoned;
     _Atomic uint64_t dead_letters;
+    _Atomic uint64_t lost;    /* of those that could not be read: no dead letter keeps them */
+    _Atomic uint64_t lost_at; /* when the last one was, unix ns; 0: never */
     _Atomic uint64_t rewinds;
     _Atomic uint64_t restarts; /* partitions of topics that were made again */
 };

@@ -56,8 +56,9 @@ void group_note_heard(struct kafka_group *group, bool heard)
     pthread_mutex_unlock(&group->lock);
 }
 
-/* Brokers that refuse this client do answer. While one of several is down, others do. */
-void group_put_trouble(struct kafka_group *group, struct bytes *out)
+/* Why nothing is assigned. Brokers that refuse this client do answer. While one of several is down,
+ * others do. */
+static void put_unassigned(struct kafka_group *group, struct bytes *out)
 {
     char why[KAFKA_TROUBLE_SIZE], down[KAFKA_TROUBLE_SIZE], since[CLOCK_TEXT];
     enum cause cause = kafka_peer_why(&group->peer, why, sizeof why);
@@ -71,6 +72,20 @@ void group_put_trouble(struct kafka_group *group, struct bytes *out)
     else
         bytes_printf(out, "no broker has answered since %s%s%s", clock_text(group->silent, since),
                      *why ? ": " : "", why);
+}
+
+bool group_put_trouble(struct kafka_group *group, struct bytes *out)
+{
+    bool assigned = group->phase == GROUP_ASSIGNED;
+    if (group->absent && (assigned || group->phase == GROUP_DISAGREES))
+        bytes_printf(out, "the topic %s does not exist any more", group->absent);
+    else if (!assigned)
+        put_unassigned(group, out);
+    else if (group->forbidden)
+        bytes_printf(out, KAFKA_MAY_NOT_READ, "topic", group->forbidden);
+    else
+        return group_has_unreadable(group, out);
+    return true;
 }
 
 void group_ask_brokers(struct kafka_group *group)

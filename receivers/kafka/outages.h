@@ -18,8 +18,8 @@ void group_note_heard(struct kafka_group *group, bool heard);
  * exist any more. Blocks for up to a second. */
 void group_ask_brokers(struct kafka_group *group);
 
-/* Appends why nothing is assigned. Any thread, under the lock. */
-void group_put_trouble(struct kafka_group *group, struct bytes *out);
+/* Appends why records of some topic cannot be read. False: all can. Any thread, under the lock. */
+bool group_put_trouble(struct kafka_group *group, struct bytes *out);
 
 /* Returns how long ago the brokers last answered, ns. Any thread. */
 uint64_t group_silence(const struct kafka_group *group);

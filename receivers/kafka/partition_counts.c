@@ -95,6 +95,9 @@ static void note_counts(struct kafka_group *group, const struct topic_count *now
     pthread_mutex_lock(&group->lock);
     memcpy(group->counts, now, group->topic_count * sizeof *now);
     pthread_mutex_unlock(&group->lock);
+    if (group->phase == GROUP_DISAGREES &&
+        !topics_agree(now, group->topic_count, text, sizeof group->trouble))
+        group_set_phase(group, GROUP_DISAGREES, text);
 }
 
 void group_look_at_counts(struct kafka_group *group)

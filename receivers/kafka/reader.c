@@ -337,6 +337,8 @@ static void feed_refuse(struct feed *feed, uint64_t number, const struct outcome
     if (!feed->reader->letters ||
         !dead_letters_send(feed->reader->letters, message, why->text, feed, number))
         feed_settle(feed, number);
+    if (!feed->reader->letters)
+        dead_letters_lack(self);
     feed_advance(feed);
 }
 

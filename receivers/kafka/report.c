@@ -1,4 +1,5 @@
 /* Metrics and explain lines of the kafka receiver (receivers/kafka/kafka.h). */
+#include "receivers/kafka/concerns.h"
 #include "receivers/kafka/expired.h"
 #include "receivers/kafka/outages.h"
 
@@ -9,7 +10,7 @@
  * many series. */
 enum { LANES_SHOWN = 64 };
 
-enum { LAG, UNREAD, AGE, LANES, PAUSED, READY, SILENCE, EXPIRED };
+enum { LAG, UNREAD, AGE, BEHIND, LANES, PAUSED, READY, SILENCE, EXPIRED };
 
 const struct metric kafka_receiver_metrics[] = {
     [LAG] = METRIC_ROW("spanlink_kafka_lag", METRIC_GAUGE, METRIC_BASIC, "{records}",
@@ -20,6 +21,8 @@ const struct metric kafka_receiver_metrics[] = {
                           "wait for their samples are only in the lag."),
     [AGE] = METRIC_ROW("spanlink_kafka_oldest_record_age_seconds", METRIC_GAUGE, METRIC_BASIC, "s",
                        "Age of the oldest record that is not delivered, of all lanes; 0: none."),
+    [BEHIND] = METRIC_ROW("spanlink_kafka_clock_behind_seconds", METRIC_GAUGE, METRIC_BASIC, "s",
+                          "How far the clock of the last of all lanes is behind the present."),
     [LANES] = METRIC_ROW("spanlink_kafka_lanes", METRIC_GAUGE, METRIC_BASIC, "{lanes}",
                          "Partition numbers assigned to this member."),
     [PAUSED] = METRIC_ROW("spanlink_kafka_lanes_paused", METRIC_GAUGE, METRIC_BASIC, "{lanes}",
@@ -44,6 +47,9 @@ const struct metric kafka_receiver_metrics[] = {
                  METRIC_COUNTER, METRIC_BASIC, "{records}", "Records that could not be read."),
     METRIC_FIELD(struct kafka_receiver, dead_letters, "spanlink_kafka_dead_letters", METRIC_COUNTER,
                  METRIC_BASIC, "{records}", "Of these, those written to the dead-letter topic."),
+    METRIC_FIELD(struct kafka_receiver, lost, "spanlink_kafka_unreadable_records_lost",
+                 METRIC_COUNTER, METRIC_BASIC, "{records}",
+                 "Of these, those that were skipped and have no dead letter."),
     METRIC_FIELD(struct kafka_receiver, replayed, "spanlink_kafka_replayed_records", METRIC_COUNTER,
                  METRIC_NORMAL, "{records}",
                  "Profiles that were read again for their span ids alone."),
@@ -154,7 +160,7 @@ void kafka_receiver_measure(void *instance, struct metrics *metrics)
     const struct kafka_receiver *self = instance;
     struct kafka_group *group = self->group;
     int64_t other[SIGNAL_COUNT] = {0}, unread = 0;
-    uint64_t now = clock_wall(self->env->clock), oldest = 0;
+    uint64_t now = clock_wall(self->env->clock), oldest = 0, behind = 0;
     size_t paused = 0;
     pthread_mutex_lock(&group->lock);
     for (size_t i = 0; i < group->reader_count; i++) {
@@ -167,6 +173,7 @@ void kafka_receiver_measure(void *instance, struct metrics *metrics)
         if (shown)
             add_lags(metrics, group, lane, own);
         oldest = age > oldest ? age : oldest;
+        behind = reader_behind(reader, now) > behind ? reader_behind(reader, now) : behind;
         paused += atomic_load(&reader->paused) > 0;
     }
     bool more = group->counts && group->counts[0].partitions > LANES_SHOWN;
@@ -174,6 +181,7 @@ void kafka_receiver_measure(void *instance, struct metrics *metrics)
         add_lags(metrics, group, "other", other);
     metrics_add(metrics, &kafka_receiver_metrics[UNREAD], (double)unread, NO_LABELS);
     metrics_add(metrics, &kafka_receiver_metrics[AGE], (double)oldest / 1e9, NO_LABELS);
+    metrics_add(metrics, &kafka_receiver_metrics[BEHIND], (double)behind / 1e9, NO_LABELS);
     metrics_add(metrics, &kafka_receiver_metrics[LANES], (double)group->reader_count, NO_LABELS);
     metrics_add(metrics, &kafka_receiver_metrics[PAUSED], (double)paused, NO_LABELS);
     metrics_add(metrics, &kafka_receiver_metrics[READY], group->phase == GROUP_ASSIGNED, NO_LABELS);
@@ -187,9 +195,8 @@ void kafka_receiver_measure(void *instance, struct metrics *metrics)
 static void explain_held(const char *id, struct feed *feed, struct bytes *out)
 {
     uint64_t since = atomic_load(&feed->held_since);
-    int64_t end = atomic_load(&feed->end), at = atomic_load(&feed->at);
-    int64_t held = end_of(feed) - (at > end ? at : end);
-    if (since && held > 0)
+    int64_t held = feed_held(feed);
+    if (held)
         bytes_printf(out,
                      "%s: lane %d: an open transaction of another producer has held back %" PRId64
                      " records of %s for %.0fs\n",
@@ -199,7 +206,6 @@ static void explain_held(const char *id, struct feed *feed, struct bytes *out)
 
 static void explain_reader(const char *id, struct reader *reader, uint64_t now, struct bytes *out)
 {
-    uint64_t clock = lane_clock(reader->lane);
     int64_t lags[SIGNAL_COUNT] = {0}, unread = 0;
     uint64_t age = measure_reader(reader, now, lags, &unread);
     bytes_printf(out, "%s: lane %d:", id, reader->number);
@@ -210,9 +216,14 @@ static void explain_reader(const char *id, struct reader *reader, uint64_t now, 
         bytes_printf(out, "%s %s at %" PRId64 " of %" PRId64, i ? "," : "", feed->topic, at,
                      end > at ? end : at);
     }
-    bytes_printf(out, "; clock %.1fs behind, oldest record %.1fs%s\n",
-                 clock && clock < now ? (double)(now - clock) / 1e9 : 0.0, (double)age / 1e9,
-                 atomic_load(&reader->paused) ? ", paused" : "");
+    bytes_printf(out, "; clock %.1fs behind, oldest record %.1fs",
+                 (double)reader_behind(reader, now) / 1e9, (double)age / 1e9);
+    struct bytes why;
+    bytes_init(&why, 256, NULL);
+    if (reader_put_wait(reader, now, &why))
+        bytes_printf(out, ": %.*s", VIEW_ARG(bytes_view(&why)));
+    bytes_release(&why);
+    bytes_printf(out, "\n");
     for (size_t i = 0; i < reader->feed_count; i++)
         explain_held(id, &reader->feeds[i], out);
 }
@@ -224,12 +235,12 @@ void kafka_receiver_explain(void *instance, struct bytes *out)
     const char *id = self->env->id;
     uint64_t now = clock_wall(self->env->clock);
     pthread_mutex_lock(&group->lock);
-    if (group->phase == GROUP_ASSIGNED)
-        bytes_printf(out, "%s: %zu lanes of the group %s", id, group->reader_count, self->group_id);
-    else {
-        bytes_printf(out, "%s: not ready: ", id);
-        group_put_trouble(group, out);
-    }
+    bytes_printf(out, "%s: %zu lanes of the group %s", id, group->reader_count, self->group_id);
+    struct bytes trouble;
+    bytes_init(&trouble, 256, NULL);
+    if (group_put_trouble(group, &trouble))
+        bytes_printf(out, ", not ready: %.*s", VIEW_ARG(bytes_view(&trouble)));
+    bytes_release(&trouble);
     bytes_printf(out,
                  "; %" PRIu64 " rebalances, %" PRIu64 " commits, %" PRIu64 " pauses, %" PRIu64
                  " unreadable records (%" PRIu64 " dead letters)\n",

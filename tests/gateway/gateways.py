@@ -103,11 +103,12 @@ class Backend:
 
 
 class Gateway(harness.Program):
-    """spanlink with a receiver kafka. profiles: the exporter of these."""
+    """spanlink with a receiver kafka. profiles: the exporter of these. status: the port of its
+    status page; None: it has none."""
     names = itertools.count(1)
 
     def __init__(self, folder, kafka, backend, exporter=None, signals=("traces",), processors=None,
-                 more=None, wait=True, env=None, profiles="pyroscope"):
+                 more=None, wait=True, env=None, profiles="pyroscope", status=None):
         folder.mkdir(parents=True, exist_ok=True)
         name = f"gateway-{next(self.names)}"
         self.health, self.pages, self.metrics_port = (harness.free_port() for _ in range(3))
@@ -119,14 +120,15 @@ class Gateway(harness.Program):
                                                         "max_interval": "200ms"},
                                    **(exporter or {})},
                      "pyroscope": {"endpoint": backend.url, "compression": "none"}}
+        status = {"status": {"endpoint": f"127.0.0.1:{status}"}} if status else {}
         chosen = {what: profiles if what == "profiles" else "otlp_http" for what in signals}
         self.config.write_text(yaml.safe_dump({
             "extensions": {"health_check": {"endpoint": f"127.0.0.1:{self.health}"},
-                           "zpages": {"endpoint": f"127.0.0.1:{self.pages}"}},
+                           "zpages": {"endpoint": f"127.0.0.1:{self.pages}"}, **status},
             "receivers": {"kafka": kafka}, "processors": processors or {},
             "exporters": {each: exporters[each] for each in set(chosen.values())},
             "service": {
-                "extensions": ["health_check", "zpages"],
+                "extensions": ["health_check", "zpages", *status],
                 "telemetry": {"metrics": {"readers": [{"pull": {"exporter": {"prometheus": {
                     "host": "127.0.0.1", "port": self.metrics_port}}}}]}},
                 "pipelines": {what: {"receivers": ["kafka"], "exporters": [chosen[what]],

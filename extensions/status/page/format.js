@@ -148,6 +148,7 @@ export function ago(unixNano, now = Date.now()) {
 
 /** What is wrong with the process, from /api/pipelines: [{ id, bad, text }]. */
 export function problems({ components, trouble, refused_reload: refused }) {
+	const concerns = components.filter(({ concern }) => concern).map(({ id, concern: text }) => ({ id, text }));
 	const of = ({ id, delivery: to }) => {
 		const seconds = (ns) => duration(Math.floor(ns / 1e9) * 1e9);
 		const wait = to?.oldest_ns > 10e9 ? `the oldest request has waited ${seconds(to.oldest_ns)}` : "";
@@ -166,7 +167,7 @@ export function problems({ components, trouble, refused_reload: refused }) {
 		&& cause === "unsupported" && Date.now() - millis(last) < 60e3).map(({ count: n, text }) => (
 		{ id, text: `refused ${plural(n, "request")}, the last: ${text}` }));
 	return [...trouble ? [{ bad: true, text: trouble }] : [], ...components.flatMap(of), ...components.flatMap(misled),
-		...refused ? [{ text: `The configuration of ${at(refused.at_unix_nano)} was refused: ` +
+		...concerns, ...refused ? [{ text: `The configuration of ${at(refused.at_unix_nano)} was refused: ` +
 			refused.error }] : []];
 }
 

@@ -130,6 +130,7 @@ static struct lane_state *state_new(struct correlation *top, struct lane *lane)
     state->self.profile_remap = top->profile_remap;
     state->self.env = &state->env;
     state->self.top = top;
+    state->self.lane = lane_partition(lane) + 1;
     return state;
 }
 

@@ -566,6 +566,54 @@ START_TEST(profiles_that_came_long_before_are_not_denied)
 }
 END_TEST
 
+/* Kafka's lanes: a span and its profiles meet only in one. */
+START_TEST(profiles_in_other_partitions_are_named)
+{
+    static const struct watch_reason not_profiled = {"not_profiled", "none", "Start one."};
+    struct rig rig;
+    struct told_reason told = {0};
+    rig_init(&rig);
+    struct watch_decision decision = {.service = shop(),
+                                      .action = WATCH_NOT_LINKED,
+                                      .reason = &not_profiled,
+                                      .ended = NOW - NS_PER_S,
+                                      .decided = NOW,
+                                      .lane = 1};
+    for (decision.span_id = 1; decision.span_id < 5; decision.span_id++)
+        known_decided(&rig.known, &decision);
+    known_fold(&rig.known);
+    ck_assert_str_eq(text_of(&rig, 1, &told), "none");
+    struct watch_window window = {.kind = "process_cpu",
+                                  .start = NOW - 2 * NS_PER_S,
+                                  .end = NOW,
+                                  .arrived = NOW + NS_PER_S,
+                                  .times_cpu = true,
+                                  .lane = 3};
+    sampled_in(&rig, window, (struct watch_sample){.id = 1, .samples = 1});
+    ck_assert_str_eq(
+        text_of(&rig, 1, &told),
+        "Samples with its id came in another partition than the span, so they did not meet.");
+    ck_assert_str_eq(told.word, "partitions_differ");
+    ck_assert_ptr_nonnull(strstr(told.fix, "partition_by"));
+    ck_assert_str_eq(text_of(&rig, 2, &told), "Profiles of its service came in other partitions "
+                                              "than the span, so they did not meet.");
+    ck_assert_uint_eq(counted(&rig, "shop", "partitions_differ"), 4);
+    ck_assert(trouble_of(&rig.known, rig.known.services[1], &told));
+    ck_assert_ptr_nonnull(strstr(told.text, "other partitions"));
+    window.lane = 1;
+    sampled_in(&rig, window, (struct watch_sample){.id = 2, .samples = 1});
+    text_of(&rig, 2, &told);
+    ck_assert_str_eq(told.word, REASON_BEFORE_FIRST);
+    decision.action = WATCH_LINKED;
+    decision.reason = NULL;
+    decision.link_id = decision.span_id;
+    known_decided(&rig.known, &decision);
+    known_fold(&rig.known);
+    ck_assert(!trouble_of(&rig.known, rig.known.services[1], &told));
+    rig_release(&rig);
+}
+END_TEST
+
 /* The profiler's clock is 20 s ahead, so that its first profile seems to begin after spans that
  * ended when it had come. */
 START_TEST(a_span_that_ended_after_the_first_profile_came_is_not_before_it)
@@ -2474,7 +2522,7 @@ SUITE_MAIN(
     a_span_in_a_gap_between_profiles_is_not_told_that_its_profile_came,
     where_windows_are_not_known_no_gap_is_told, a_clock_that_is_ahead_makes_no_gap,
     spans_before_the_first_profile_are_told_so_whatever_it_names,
-    profiles_that_came_long_before_are_not_denied,
+    profiles_that_came_long_before_are_not_denied, profiles_in_other_partitions_are_named,
     a_span_that_ended_after_the_first_profile_came_is_not_before_it,
     gaps_are_a_problem_unless_the_process_may_have_been_idle,
     a_clock_that_is_some_seconds_behind_is_named,
