@@ -157,6 +157,18 @@ static bool stop_is_asked(void)
     return pending_stop() != 0;
 }
 
+static void say_ready(struct runtime *runtime)
+{
+    struct bytes why;
+    bytes_init(&why, REPORT_MAX, NULL);
+    if (runtime_trouble(runtime, &why))
+        log_info("spanlink " SPANLINK_VERSION " is running, and not ready yet: %.*s",
+                 VIEW_ARG(bytes_view(&why)));
+    else
+        log_info("spanlink " SPANLINK_VERSION " is ready");
+    bytes_release(&why);
+}
+
 static int serve(struct plan *plan, const struct flags *flags, const sigset_t *signals)
 {
     struct runtime *runtime = plan->runtime;
@@ -172,7 +184,7 @@ static int serve(struct plan *plan, const struct flags *flags, const sigset_t *s
                  pending_stop() == SIGINT ? "SIGINT" : "SIGTERM");
     if (!started)
         return faulty ? EXIT_CONFIG : EXIT_OK;
-    log_info("spanlink " SPANLINK_VERSION " is ready");
+    say_ready(runtime);
     service_manager_ready();
     int number = wait_for_end(signals, plan, flags, &watch);
     log_info("%s: stopping", number == SIGINT ? "SIGINT" : "SIGTERM");

@@ -532,6 +532,8 @@ static bool probe_topic(struct producer *producer, enum signal signal, int parti
     struct kafka_exporter *self = producer->self;
     const char *topic = kafka_topic(self, signal);
     bool paired = kafka_key_of(self, signal) == KAFKA_KEY_PROCESS;
+    if (!kafka_topic_leads(producer->client, &self->peer, topic, partitions, text, size))
+        return false;
     if (acks_all(self) &&
         kafka_topic_replicas(producer->client, topic, 0, text, size) == KAFKA_REPLICAS_LACK)
         return false;

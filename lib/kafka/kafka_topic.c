@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASK_MS = 500, CONFIG_MS = 2000, REFRESH_MS = 1000, TOPIC_MAX = 249 };
+enum { ASK_MS = 500, CONFIG_MS = 2000, REFRESH_MS = 1000, LEADS_MS = 5000, TOPIC_MAX = 249 };
 enum { TOPICS_LOOKED_AT = 16 }; /* for their replicas */
 
 #define ANSWER_NS (5 * NS_PER_S)
@@ -58,6 +58,25 @@ int kafka_topic_partitions(rd_kafka_t *client, struct kafka_peer *peer, const ch
                  topic);
     rdkafka.metadata_destroy(metadata);
     return partitions;
+}
+
+bool kafka_topic_leads(rd_kafka_t *client, struct kafka_peer *peer, const char *topic,
+                       int partitions, char *text, size_t size)
+{
+    rd_kafka_topic_partition_list_t *list = rdkafka.topic_partition_list_new(partitions);
+    for (int i = 0; i < partitions; i++)
+        rdkafka.topic_partition_list_add(list, topic, i)->offset = RD_KAFKA_OFFSET_END;
+    rd_kafka_resp_err_t code = rdkafka.offsets_for_times(client, list, LEADS_MS);
+    for (int i = 0; !code && i < list->cnt; i++)
+        code = list->elems[i].err;
+    rdkafka.topic_partition_list_destroy(list);
+    if (!code || code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+        return true;
+    rdkafka.poll(client, 0); /* calls kafka_peer_error */
+    if (!kafka_peer_is_down(peer, text, size))
+        snprintf(text, size, "the brokers that lead topic %s do not answer: %s", topic,
+                 rdkafka.err2str(code));
+    return false;
 }
 
 static void read_entry(struct kafka_topic_config *config, const char *name, const char *value)

@@ -15,6 +15,11 @@ enum { KAFKA_TOPIC_ABSENT = -1 };
 int kafka_topic_partitions(rd_kafka_t *client, struct kafka_peer *peer, const char *topic,
                            char *text, size_t size);
 
+/* Whether the leaders of a topic's partitions can be reached, at the addresses that the brokers
+ * advertise; text is else a sentence. One that refuses this user can. peer: the client's. */
+bool kafka_topic_leads(rd_kafka_t *client, struct kafka_peer *peer, const char *topic,
+                       int partitions, char *text, size_t size);
+
 /* What a topic's configuration says, or for a topic that does not exist, the brokers'. */
 struct kafka_topic_config {
     bool append_time;          /* message.timestamp.type=LogAppendTime */

@@ -166,7 +166,7 @@ static bool find_starts(struct kafka_group *group, rd_kafka_topic_partition_list
         set_signals(group, list, starts);
         bool found = list->cnt == 0 || start_find(&request, list, starts, error, sizeof error);
         if (found && list->cnt)
-            group_note_answer(group);
+            group_note_assigned(group);
         if (found)
             return true;
         if (strcmp(error, last) != 0)

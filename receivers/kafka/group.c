@@ -161,6 +161,8 @@ static void group_poll(struct kafka_group *group)
     char text[sizeof group->trouble];
     if (!group->reader_count && refusal_of(group->self, message->err, text, sizeof text)) {
         group->refused = true;
+        if (message->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
+            group_note_lacking(group);
         group_is_refused(group, text);
     } else if (message->err && message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
         env_warn(group->self->env, "%s", rdkafka.message_errstr(message));

@@ -69,11 +69,11 @@ struct kafka_group {
     _Atomic bool stopping, may_join;
     _Atomic bool commit_all;                 /* the last commit failed */
     uint64_t commit_at, ask_at, replicas_at; /* when to do so next, mono */
-    uint64_t look_at;                        /* mono; when to ask about all that is committed */
-    uint64_t lease;                          /* mono */
-    uint64_t short_since;                    /* start_offsets.h */
-    uint64_t errors_before;                  /* the peer's when partitions were assigned last */
-    uint64_t ran_at; /* when the group's thread last noted that it runs, mono */
+    uint64_t look_at, lease;        /* mono; look_at: when to ask about all that is committed */
+    uint64_t lacking, lacking_wall; /* a right, since then, until it has partitions; 0: it is not */
+    uint64_t short_since;           /* start_offsets.h */
+    uint64_t errors_before;         /* the peer's when partitions were assigned last */
+    uint64_t ran_at;                /* when the group's thread last noted that it runs, mono */
     struct stale stale;
 
     pthread_mutex_t lock; /* guards the rest; the group's thread may read without it */

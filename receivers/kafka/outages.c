@@ -46,6 +46,24 @@ void group_note_running(struct kafka_group *group, unsigned most_ms)
     group->answered_wall += excused;
 }
 
+void group_note_lacking(struct kafka_group *group)
+{
+    if (group->lacking)
+        return;
+    group->lacking = clock_mono(&clock_system);
+    group->lacking_wall = clock_wall(group->self->env->clock);
+}
+
+void group_note_assigned(struct kafka_group *group)
+{
+    if (group->lacking && group->lacking < atomic_load(&group->answered)) {
+        atomic_store(&group->answered, group->lacking);
+        group->answered_wall = group->lacking_wall;
+    }
+    group->lacking = 0;
+    group_note_answer(group);
+}
+
 void group_note_heard(struct kafka_group *group, bool heard)
 {
     uint64_t wall = clock_wall(group->self->env->clock);

@@ -75,6 +75,8 @@ bool group_check_partitions(struct kafka_group *group, rd_kafka_t *client, int t
         group_set_phase(group, GROUP_DISAGREES, text);
         return false;
     }
+    if (forbidden)
+        group_note_lacking(group);
     if (missing)
         set_waiting(group, missing, forbidden);
     return !missing;

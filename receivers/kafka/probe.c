@@ -46,7 +46,7 @@ static bool read_failed(struct asking *asking, rd_kafka_resp_err_t code, const c
     size_t size = sizeof asking->result->text;
     if (is_refused(code))
         snprintf(text, size, KAFKA_MAY_NOT_READ, kind, name);
-    else
+    else if (!kafka_peer_is_down(asking->peer, text, size))
         snprintf(text, size, "the brokers did not say within %d s %s of %s %s: %s", READ_S,
                  topic ? "what is at the end" : "what is committed", kind, name,
                  rdkafka.err2str(code));
@@ -171,6 +171,8 @@ static bool probe_topic(struct asking *asking, const char *topic)
             add_absent_letters(asking);
         return false;
     }
+    if (!kafka_topic_leads(asking->client, asking->peer, topic, partitions, text, size))
+        return false;
     struct kafka_topic_config config = kafka_topic_config(asking->client, topic);
     if (is_joint(asking->signal) && config.append_time)
         kafka_add_warning(text, size, KAFKA_APPEND_TIME, topic);

@@ -67,7 +67,8 @@ class Broker:
             voters=",".join(f"{b.node}@{here}:{b.control}" for b in cluster.brokers),
             listeners=",".join([f"{name}://{here}:{port}" for name, port in served.items()]
                                + [f"CONTROLLER://{here}:{self.control}"]),
-            advertised=",".join(f"{name}://{here}:{port}" for name, port in served.items()),
+            advertised=",".join(f"{name}://{here}:{1 if name in cluster.astray else port}"
+                                for name, port in served.items()),
             map="".join(f",{name}:{how}" for name, (how, _) in cluster.listeners.items()))
         for _, more in cluster.listeners.values():
             text += more
@@ -221,11 +222,13 @@ class Kafka:
 class Cluster(Kafka):
     """count: brokers in one quorum. listeners: {NAME: (protocol, properties)} to add to the plain
     one. users: {name: password} for SCRAM. auto: topics come into being when they are named.
-    disk_mib: each broker has a disk of its own of this size."""
+    disk_mib: each broker has a disk of its own of this size. astray: listeners that are advertised
+    with an address at which nothing listens."""
 
-    def __init__(self, folder, count=1, listeners=None, users=None, auto=False, disk_mib=0):
+    def __init__(self, folder, count=1, listeners=None, users=None, auto=False, disk_mib=0,
+                 astray=()):
         self.folder, self.listeners, self.users = folder, listeners or {}, users or {}
-        self.auto, self.disk_mib = auto, disk_mib
+        self.auto, self.disk_mib, self.astray = auto, disk_mib, astray
         # Kafka takes none that begins with "-".
         self.id = base64.urlsafe_b64encode(bytes(1) + uuid.uuid4().bytes[1:]).decode().rstrip("=")
         self.brokers = [Broker(self, node) for node in range(1, count + 1)]

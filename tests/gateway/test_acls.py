@@ -114,6 +114,8 @@ def test_a_gateway_that_may_only_describe_its_topics_is_not_ready(cluster, backe
     told = "may not read topic"
     assert harness.wait_for(lambda: told in gateway.ready()[1], 60), gateway.tail()
     assert not gateway.ready()[0] and gateway.lines(told, "the operation Read")
+    assert gateway.lines("is running, and not ready yet: kafka: ")
+    assert not gateway.lines(" is ready")
     for topic in TOPICS:
         give("--operation", "Read", "--topic", topic)
     assert harness.wait_for(lambda: gateway.ready()[0], 60), gateway.tail()
@@ -136,8 +138,11 @@ def test_the_acls_of_the_page_are_what_the_tier_needs(cluster, backend, tmp_path
                             (join, "may not read group spanlink")):
         assert harness.wait_for(lambda told=told: told in gateway.ready()[1], 60), gateway.tail()
         assert len(gateway.lines(told)) == 1
+        assert harness.wait_for(lambda: gateway.metrics()["otelcol_process_uptime"] > 5, 60)
         cluster.add(arguments)
     assert harness.wait_for(lambda: gateway.ready()[0], 60), gateway.tail()
+    # Producers may have lacked rights as well, and kept what belongs to what is read now.
+    assert gateway.lines("joining the group took", "decisions wait")
 
     assert harness.wait_for(lambda: sidecar.lines("this user may"), 60), sidecar.tail()
     assert len(sidecar.lines(" warn ", "kafka: ")) <= 5, sidecar.tail()     # many attempts

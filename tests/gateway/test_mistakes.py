@@ -172,18 +172,32 @@ def test_a_topic_with_a_lower_limit_than_the_exporter_is_warned_of(kafka, tmp_pa
     assert code == 0 and not errors and "warning" not in out
 
 
-def test_brokers_that_create_topics_create_that_of_dead_letters(tmp_path):
-    cluster = broker.Cluster(tmp_path / "creating", auto=True).start()
-    try:
-        topic = cluster.topic("read", 1, max_message_bytes=3000000)
-        code, out, errors = check(tmp_path, {
-            "brokers": cluster.addresses, "dead_letter": {"topic": "later_dead"},
-            "traces": {"topics": [topic]}})
-        assert code == 0 and not errors
-        assert "dead_letter.topic later_dead does not exist yet; the brokers create it" in out
-        assert "set max.message.bytes of later_dead to at least 3001024" in out
-    finally:
-        cluster.stop()
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """A broker that creates topics, and advertises its listener ASTRAY with a wrong address."""
+    cluster = broker.Cluster(tmp_path_factory.mktemp("odd"), auto=True,
+                             listeners={"ASTRAY": ("PLAINTEXT", "")}, astray=["ASTRAY"]).start()
+    yield cluster
+    cluster.stop()
+
+
+def test_brokers_that_create_topics_create_that_of_dead_letters(odd, tmp_path):
+    topic = odd.topic("read", 1, max_message_bytes=3000000)
+    code, out, errors = check(tmp_path, {
+        "brokers": odd.addresses, "dead_letter": {"topic": "later_dead"},
+        "traces": {"topics": [topic]}})
+    assert code == 0 and not errors
+    assert "dead_letter.topic later_dead does not exist yet; the brokers create it" in out
+    assert "set max.message.bytes of later_dead to at least 3001024" in out
+
+
+@pytest.mark.parametrize("side,traces", [("receivers", {"topics": ["astray"]}),
+                                         ("exporters", {"topic": "astray"})])
+def test_a_wrong_advertised_address_is_named(odd, tmp_path, side, traces):
+    odd.topic("astray", 1)
+    code, _, errors = check(tmp_path, {"brokers": odd.at("ASTRAY"), "traces": traces}, side)
+    assert code == 1 and len(errors) == 1
+    assert "broker 127.0.0.1:1 cannot be reached: Connection refused" in errors[0]
 
 
 def test_a_topic_with_another_encoding_is_reported(kafka, producer, backend, tmp_path):
