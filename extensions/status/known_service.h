@@ -59,7 +59,7 @@ struct known_service {
     uint64_t began;          /* its start, of those that confirm; 1: not known; 0: none came */
     uint64_t lanes;          /* bit n: such came in a lane that is n modulo 64 */
     uint32_t lane_run;       /* spans in a row whose profiles are in other lanes; reason_lanes.h */
-    uint64_t confirms_from;                 /* when the oldest of those that confirm arrived */
+    uint64_t confirms_from;  /* when the oldest of those that confirm arrived */
     uint64_t any_came, any_end; /* of the newest profile: when it arrived, and its end */
     uint64_t last_end;          /* the latest end of a profile */
     uint64_t last_came;         /* the newest of a kind that confirms */

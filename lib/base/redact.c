@@ -22,10 +22,11 @@ struct copy {
 
 bool redact_name(const char *key)
 {
-    static const char *const parts[] = {"password", "passwd",  "passphrase", "token",
-                                        "secret",   "api_key", "apikey",     "api-key",
-                                        "key_pem",  "cookie",  "credential", "authorization"};
-    if (strcmp(key, "headers") == 0)
+    static const char *const parts[] = {"password", "passwd",      "passphrase", "token",
+                                        "secret",   "api_key",     "apikey",     "api-key",
+                                        "key_pem",  "cookie",      "credential", "authorization",
+                                        "license",  "private_key", "client_key"};
+    if (strcmp(key, "headers") == 0 || strcmp(key, "headers_list") == 0)
         return true;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strcasestr(key, parts[i]))
@@ -49,7 +50,12 @@ static bool is_secret_parameter(const char *name, size_t size)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (holds(name, size, parts[i]))
             return true;
-    return size == 3 && strncasecmp(name, "sig", 3) == 0;
+    static const char *const names[] = {"sig", "pwd",  "pass", "tok",
+                                        "jwt", "code", "sid",  "session"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == size && strncasecmp(name, names[i], size) == 0)
+            return true;
+    return false;
 }
 
 static void redact_put(struct copy *copy, const char *text, size_t size)

@@ -128,10 +128,18 @@ static void put_scalar(const struct node *node, const struct spot *spot, struct 
     put_char('\n', out);
 }
 
+/* Whether a key is one of TLS, not the name of something. */
+static bool is_private_key(const struct spot *spot, const char *key)
+{
+    return spot->table == telemetry_keys && strcmp(key, "key") == 0;
+}
+
 /* The key table decides; without a row, or with a row of strings, the name does. */
 static bool is_secret(const struct spot *spot, const char *key)
 {
     const struct key *row = spot->table ? keys_find(spot->table, spot->path) : NULL;
+    if (is_private_key(spot, key))
+        return true;
     if (!row)
         return redact_name(key);
     bool texts = row->type == KEY_TYPE_STRING || row->type == KEY_TYPE_MAP ||

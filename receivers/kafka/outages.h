@@ -11,8 +11,8 @@
  * silence, lanes stand still. A rebalance is silence too: a broker may be away meanwhile. */
 void group_note_answer(struct kafka_group *group);
 
-/* Notes that this user lacks a right to read. From then on until partitions are assigned counts as a
- * silence: whoever gives it may give producers theirs only then. */
+/* Notes that this user lacks a right to read. From then on until partitions are assigned counts as
+ * a silence: whoever gives it may give producers theirs only then. */
 void group_note_lacking(struct kafka_group *group);
 
 /* Partitions are assigned: the silence is over. */

@@ -76,6 +76,19 @@ START_TEST(secrets_of_unknown_sections_are_not_shown_either)
 }
 END_TEST
 
+START_TEST(secrets_of_telemetry_without_effect_are_not_shown)
+{
+    struct ran *got = ran(WORDS("print-config", "--config",
+                                "yaml:service: {telemetry: {traces: {processors: [{batch: "
+                                "{exporter: {otlp: {headers_list: 'a=hush', certificate: c, "
+                                "client_key: hush, tls: {key: hush}}}}}]}}}"));
+    ck_assert_ptr_null(strstr(got->out, "hush"));
+    ck_assert_ptr_nonnull(strstr(got->out, "headers_list: \"[redacted]\""));
+    ck_assert_ptr_nonnull(strstr(got->out, "certificate: c\n"));
+    free(got);
+}
+END_TEST
+
 START_TEST(headers_of_telemetry_are_not_shown)
 {
     struct ran *got = ran(WORDS("print-config", "--config",
@@ -108,6 +121,7 @@ int main(int argc, char **argv)
                         values_mean_the_same_when_read_again,
                         a_faulty_configuration_is_printed_with_its_faults,
                         secrets_of_unknown_sections_are_not_shown_either,
+                        secrets_of_telemetry_without_effect_are_not_shown,
                         headers_of_telemetry_are_not_shown,
                         what_is_no_secret_of_a_component_that_keeps_some_is_shown,
                         NULL,

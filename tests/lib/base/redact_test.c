@@ -82,6 +82,8 @@ START_TEST(query_values_that_are_secrets_are_blotted_out)
     shows("https://h/?X-Amz-Signature=ab&SIG=q&secret=", "https://h/?X-Amz-Signature=redacted&SIG="
                                                          "redacted&secret=");
     shows("/path?password=p w", "/path?password=redacted w");
+    shows("http://h/?pwd=a&jwt=b&Code=c&passage=d", "http://h/?pwd=redacted&jwt=redacted&Code="
+                                                    "redacted&passage=d");
     shows("did you mean \"token\"?", "did you mean \"token\"?");
     shows("a=b token=c", "a=b token=c");
 }
@@ -101,6 +103,8 @@ START_TEST(names_of_secrets_are_known)
     ck_assert(redact_name("Authorization"));
     ck_assert(redact_name("headers"));
     ck_assert(redact_name("password_file"));
+    ck_assert(redact_name("headers_list"));
+    ck_assert(redact_name("client_key"));
     ck_assert(!redact_name("endpoint"));
     ck_assert(!redact_name("key_file"));
 }
