@@ -378,22 +378,33 @@ static unsigned component_rows(const struct top_drawing *drawing)
     return rows > SECTION_HEAD ? rows - SECTION_HEAD : 1;
 }
 
-/* Where there is no room for all, those that did something come first. */
+/* Which components give way first where there is no room for all: the higher. */
+enum { RANK_ENDS, RANK_PROCESSORS, RANK_IDLE, RANKS };
+
+static int rank_of(const struct top_value *component)
+{
+    bool processor = strcmp(top_value_get(component, "kind")->text, "processor") == 0;
+    return is_idle(component) ? RANK_IDLE : processor ? RANK_PROCESSORS : RANK_ENDS;
+}
+
 static void put_component_list(struct top_drawing *drawing, const struct top_value *list,
                                unsigned rows)
 {
-    unsigned all = 0, busy = 0;
-    for (const struct top_value *each = list->first; each; each = each->next) {
-        all += is_drawn(each) ? lines_of(each) : 0;
-        busy += is_drawn(each) && !is_idle(each) ? lines_of(each) : 0;
-    }
+    unsigned wanted[RANKS] = {0}, all = 0;
+    for (const struct top_value *each = list->first; each; each = each->next)
+        wanted[rank_of(each)] += is_drawn(each) ? lines_of(each) : 0;
+    for (int rank = 0; rank < RANKS; rank++)
+        all += wanted[rank];
     unsigned room = all <= rows ? all : rows - 1; /* the last line is for put_more */
-    unsigned busy_room = busy < room ? busy : room, idle_room = room - busy_room;
+    for (int rank = 0; rank < RANKS; rank++) {
+        wanted[rank] = wanted[rank] < room ? wanted[rank] : room;
+        room -= wanted[rank];
+    }
     size_t omitted = 0;
     for (const struct top_value *each = list->first; each; each = each->next) {
+        unsigned *rest = &wanted[rank_of(each)], lines = lines_of(each);
         if (!is_drawn(each))
             continue;
-        unsigned *rest = is_idle(each) ? &idle_room : &busy_room, lines = lines_of(each);
         if (lines <= *rest) {
             put_component(drawing, each);
             *rest -= lines;

@@ -1986,6 +1986,9 @@ def test_top_says_how_many_rows_have_no_room(tmp_path):
     for section in (screen[:cost], screen[cost:]):
         rows = sum(re.match(r"s\d ", line) is not None for line in section)
         assert f"and {8 - rows} more" in section and 0 < rows < 7, screen
+    terminal.resize(17, 80)
+    screen = terminal.screens(2)[-1]    # of its components, those at the ends come first
+    assert any(" exporter  spans " in line for line in screen), screen
     whole = top("--once", "--endpoint", f"127.0.0.1:{status.page}").stdout
     assert not re.search(r"^and \d+ more$", whole, re.M), whole
     os.write(terminal.fd, b"q")
