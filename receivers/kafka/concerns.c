@@ -6,8 +6,11 @@
 
 #include <inttypes.h>
 
-/* From when on a lane is far behind, and brokers are silent for long. */
+/* From when on a lane is far behind. */
 #define FAR_NS (10 * NS_PER_S)
+
+/* Brokers are asked each second. */
+#define SILENT_NS (3 * NS_PER_S)
 
 /* How long a loss is told. */
 #define TOLD_NS (600 * NS_PER_S)
@@ -36,9 +39,12 @@ static bool has_transaction(struct reader *reader)
 bool reader_put_wait(struct reader *reader, uint64_t now, struct bytes *out)
 {
     uint64_t until = atomic_load(&reader->self->outage_until);
+    uint64_t silence = group_silence(reader->self->group);
     char at[CLOCK_TEXT];
     if (atomic_load(&reader->paused))
         bytes_printf(out, "it pauses, since queues are full or memory is short");
+    else if (silence >= SILENT_NS)
+        bytes_printf(out, "the brokers have not answered for %.0f s", (double)silence / 1e9);
     else if (now < until)
         bytes_printf(out,
                      "decisions wait until %s for records that producers kept while brokers were "
@@ -60,7 +66,7 @@ static void begin(struct bytes *out)
 static void put_silence(const struct kafka_group *group, struct bytes *out)
 {
     uint64_t silence = group_silence(group);
-    if (silence < FAR_NS)
+    if (silence < SILENT_NS)
         return;
     begin(out);
     bytes_printf(out, "the brokers have not answered for %.0f s", (double)silence / 1e9);
@@ -99,10 +105,17 @@ static void put_behind(const struct kafka_group *group, uint64_t now, struct byt
     if (!last)
         return;
     begin(out);
-    bytes_printf(out, "%zu of %zu lanes are behind, lane %d the most, by %.0f s: ", count,
+    bytes_printf(out, "%zu of %zu lanes are behind, lane %d the most, by %.0f s", count,
                  group->reader_count, last->number, (double)reader_behind(last, now) / 1e9);
-    if (!reader_put_wait(last, now, out))
-        bytes_printf(out, "%" PRId64 " of its records are not read yet", unread_of(last));
+    if (group_silence(group) >= SILENT_NS) /* that was said */
+        return;
+    struct bytes why;
+    bytes_init(&why, 256, NULL);
+    if (reader_put_wait(last, now, &why))
+        bytes_printf(out, ": %.*s", VIEW_ARG(bytes_view(&why)));
+    else if (unread_of(last) > 0)
+        bytes_printf(out, ": %" PRId64 " of its records are not read yet", unread_of(last));
+    bytes_release(&why);
 }
 
 static bool is_recent(uint64_t at, uint64_t now)

@@ -71,6 +71,7 @@ def test_brokers_that_hang_are_logged_and_shown(cluster, backend, tmp_path):
         hung.send_signal(signal.SIGSTOP)
         assert harness.wait_for(lambda: gateway.lines("the brokers have not answered"), 60)
         assert gateway.metrics()["silence_seconds"] >= 10
+        assert "the brokers have not answered for" in gateway.explain()
         hung.send_signal(signal.SIGCONT)
         assert harness.wait_for(lambda: gateway.metrics()["silence_seconds"] < 5, 60)
 
