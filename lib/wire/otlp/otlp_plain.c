@@ -54,28 +54,35 @@ struct attribute_run {
     bool marked;
 };
 
-/* Whether an AnyValue of that size, with its tag and length, is a text. */
-static inline bool is_text(const uint8_t *value, uint32_t any)
+/* The four bytes with which a field begins that is an AnyValue with a text, of so many bytes, as a
+ * number: its tag and length, and the text's. */
+static inline uint32_t text_head(uint32_t size)
 {
     const uint32_t tags = PLAIN_TAG(2, WIRE_LEN) | (uint32_t)PLAIN_TAG(1, WIRE_LEN) << 16;
-    uint32_t head; /* both tags, each with a length behind it */
-    memcpy(&head, value, sizeof head);
-    return le32toh(head) == (tags | any << 8 | (any - 2) << 24);
+    return tags + size * (1 << 24 | 1 << 8) - (4 << 24 | 2 << 8);
+}
+
+static inline uint32_t load32(const uint8_t *at)
+{
+    uint32_t value;
+    memcpy(&value, at, sizeof value);
+    return le32toh(value);
 }
 
 /* Reads attributes whose lengths have one byte each, from the tag of one on. Returns the first that
  * is none of them, or is near the end. */
-static inline const uint8_t *take_short_attributes(const uint8_t *from, const uint8_t *end,
-                                                   bool *marked)
+static __attribute__((noinline)) const uint8_t *
+take_short_attributes(const uint8_t *from, const uint8_t *end, bool *marked)
 {
     const uint8_t *last = end - PLAIN_ATTRIBUTE_MIN;
     struct plain_short next;
     if (end - from < PLAIN_ATTRIBUTE_MIN)
         return from;
-    while ((next = plain_short(from, last, PLAIN_TAG(9, WIRE_LEN))).end && next.any >= 2) {
-        const uint8_t *value = from + 4 + next.key;
-        if (!is_text(value, next.any) &&
-            (value[0] != PLAIN_TAG(2, WIRE_LEN) || value[1] != next.any ||
+    while ((next = plain_short(from, last, PLAIN_TAG(9, WIRE_LEN), 4)).end) {
+        const uint8_t *value = next.value;
+        const size_t size = (size_t)(next.end - value);
+        if (load32(value) != text_head((uint32_t)size) &&
+            (value[0] != PLAIN_TAG(2, WIRE_LEN) || value[1] != size - 2 ||
              !plain_value(value + 2, next.end)))
             break;
         if (next.key == PROFILE_ATTRIBUTE.size)
@@ -242,15 +249,67 @@ static bool plain_status(struct range status)
     return good;
 }
 
+/* Two bytes as they stand, the first one lowest. */
+static inline unsigned load16(const uint8_t *at)
+{
+    return at[0] | (unsigned)at[1] << 8;
+}
+
+#define HEAD(number, size) ((unsigned)PLAIN_TAG(number, WIRE_LEN) | (unsigned)(size) << 8)
+
+/* Reads the ids with which every SDK begins a span. NULL: it begins otherwise. */
+static inline const uint8_t *take_ids(const uint8_t *at, const uint8_t *end,
+                                      struct otlp_span_note *note)
+{
+    enum { IDS = 2 + TRACE_ID_SIZE + 2 + SPAN_ID_SIZE, PARENT = 2 + SPAN_ID_SIZE };
+    const uint8_t *span_id = at + 2 + TRACE_ID_SIZE;
+    if (end - at < IDS + PARENT || load16(at) != HEAD(1, TRACE_ID_SIZE) ||
+        load16(span_id) != HEAD(2, SPAN_ID_SIZE) || !span_id_load(span_id + 2) ||
+        !(span_id_load(at + 2) | span_id_load(at + 2 + SPAN_ID_SIZE)))
+        return NULL;
+    note->id = span_id_load(span_id + 2);
+    at += IDS;
+    if (load16(at) != HEAD(4, SPAN_ID_SIZE))
+        return at;
+    note->parent = span_id_load(at + 2);
+    return at + PARENT;
+}
+
+/* Reads name, kind and times where they follow one another. NULL: they do not. */
+static inline const uint8_t *take_name_to_end(const uint8_t *at, const uint8_t *end,
+                                              struct otlp_span_note *note)
+{
+    enum { KIND = 2, TIME = 9, REST = KIND + 2 * TIME };
+    if (end - at < 2 + REST || at[0] != PLAIN_TAG(5, WIRE_LEN) || at[1] >= 0x80 ||
+        at[1] > end - at - 2 - REST)
+        return NULL;
+    const uint8_t *kind = at + 2 + at[1], *start = kind + KIND, *stop = start + TIME;
+    if (kind[0] != PLAIN_TAG(6, WIRE_VARINT) || kind[1] >= 0x80 ||
+        start[0] != PLAIN_TAG(7, WIRE_I64) || stop[0] != PLAIN_TAG(8, WIRE_I64))
+        return NULL;
+    note->kind = kind[1];
+    start++, stop++;
+    (void)(take_fixed64(&start, end, &note->start_ns) && take_fixed64(&stop, end, &note->end_ns));
+    return stop;
+}
+
 /* Whether the span is plain. The note is then usable, unless the span has to be read for
  * correlation. */
 static inline bool otlp_plain_look(struct view body, struct otlp_span_note *note)
 {
-    const uint8_t *at = body.data, *end = at + body.size, *name = at;
+    const uint8_t *at = body.data, *end = at + body.size, *name = at, *behind;
     bool good = true, trace_id = false, small = true;
     struct attribute_run run = {0};
     struct range part;
     *note = (struct otlp_span_note){0};
+    if ((behind = take_ids(at, end, note))) {
+        trace_id = true;
+        at = behind;
+    }
+    if ((behind = take_name_to_end(at, end, note))) {
+        name = at;
+        at = behind;
+    }
     while (good && at < end)
         switch (*at++) {
         case PLAIN_TAG(1, WIRE_LEN):

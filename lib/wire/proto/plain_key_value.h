@@ -29,36 +29,38 @@ enum { PLAIN_ATTRIBUTE_MIN = 6 }; /* bytes of an attribute with an empty key and
 
 /* An attribute, a KeyValue with its tag, whose lengths have one byte each, as nearly all have. */
 struct plain_short {
-    const uint8_t *end; /* NULL: it has another form, or is none */
-    uint32_t key;       /* size of the key, which begins four bytes behind the tag */
-    uint32_t any;       /* of the AnyValue, behind a tag and a length that are not checked */
+    const uint8_t *end;   /* NULL: it has another form, or is none */
+    const uint8_t *value; /* behind the key: the AnyValue's tag and length, which are not checked */
+    size_t key;           /* size of the key, which begins four bytes behind the tag */
 };
 
-/* PLAIN_ATTRIBUTE_MIN bytes can be read at `from`, and at `last`, up to which it may reach. */
-static inline struct plain_short plain_short(const uint8_t *from, const uint8_t *last, uint8_t tag)
+/* One with at least so many bytes behind its key. PLAIN_ATTRIBUTE_MIN bytes can be read at `from`,
+ * and at `last`, up to which it may reach. */
+static inline struct plain_short plain_short(const uint8_t *from, const uint8_t *last, uint8_t tag,
+                                             ptrdiff_t least)
 {
     const uint32_t mask = 0x00ff80ff, form = tag | (uint32_t)PLAIN_TAG(1, WIRE_LEN) << 16;
-    uint32_t head; /* tag, size, tag of the key, its size */
-    memcpy(&head, from, sizeof head);
-    head = le32toh(head);
-    uint32_t size = head >> 8 & 0xff, key = head >> 24;
-    const uint8_t *end = from + 2 + size;
-    if ((head & mask) != form || end > last || size < key + 4)
+    uint32_t raw; /* tag, size, tag of the key, its size */
+    memcpy(&raw, from, sizeof raw);
+    const size_t head = le32toh(raw), size = head >> 8 & 0xff, key = head >> 24;
+    const uint8_t *end = from + 2 + size, *value = from + 4 + key;
+    if ((head & mask) != form || end > last || end - value < least)
         return (struct plain_short){0};
-    return (struct plain_short){end, key, size - key - 4};
+    return (struct plain_short){end, value, key};
 }
 
 /* The end of such an attribute, with outer lengths that bound inner ones, and its key's size. */
 static inline const uint8_t *plain_short_attribute(const uint8_t *from, const uint8_t *last,
                                                    uint8_t tag, size_t *key_size)
 {
-    struct plain_short found = plain_short(from, last, tag);
-    uint16_t value;
+    struct plain_short found = plain_short(from, last, tag, 2);
+    uint16_t head;
     if (!found.end)
         return NULL;
-    memcpy(&value, from + 4 + found.key, sizeof value);
+    memcpy(&head, found.value, sizeof head);
     *key_size = found.key;
-    return le16toh(value) == found.any * 256 + PLAIN_TAG(2, WIRE_LEN) ? found.end : NULL;
+    return le16toh(head) == (found.end - found.value - 2) * 256 + PLAIN_TAG(2, WIRE_LEN) ? found.end
+                                                                                         : NULL;
 }
 
 /* The key of a KeyValue that consists of a key followed by a value, of any content. data NULL:
