@@ -18,7 +18,7 @@ void record_begin(struct record *record, const struct proto_field *field, uint32
     record->arena = arena;
     record->field_count = record->piece_count = record->piece_room = 0;
     record->pieces = NULL;
-    record->sieve = NULL;
+    record->cells = NULL;
     record->read = record->changed = record->failed = record->indexed = false;
 }
 
@@ -54,48 +54,51 @@ static inline const uint8_t *short_end(const uint8_t *from, const uint8_t *end, 
 }
 
 /* Reads attributes from a tag of the list on, up to the first that is none, has another form than
- * lengths of one byte each, has no room, or, unless noted, is the last; those that do not pass the
- * sieve are passed over. What is written may alias all else, hence the copies; inlined, as it
- * tests nothing of sieve and noted in its loop then. */
+ * lengths of one byte each, has no room, or, unless noted, is the last; those that do not pass are
+ * passed over. What is written may alias all else, hence the copies; inlined, as it tests nothing
+ * of cells and noted in its loop then. */
 static inline __attribute__((always_inline)) const uint8_t *
-index_short(struct attributes *list, const struct key_sieve *sieve, const uint8_t *start,
+index_short(struct attributes *list, const struct key_cells *cells, const uint8_t *start,
             const uint8_t *end, bool noted, uint8_t tag)
 {
     struct attribute *item = list->items, *full = item;
-    uint8_t *mark = list->marks;
+    uint8_t *marks = list->marks;
     const uint8_t *from = start, *behind;
-    size_t key;
+    size_t key, count = list->count;
     if (end - start < PLAIN_ATTRIBUTE_MIN)
         return start;
     if (item) {
-        item += list->count;
+        item += count;
         full += list->capacity;
-        mark += list->count;
     }
     for (; (behind = short_end(from, end, noted, tag, &key)); from = behind) {
-        uint8_t key_end = from[3 + key];
-        if (sieve && !key_sieve_takes(sieve, key, key_end))
+        const uint8_t mark = key_mark(key, from[3 + key]), cell = cells ? cells->of[mark] : 0;
+        if (cells && !cell)
             continue;
         if (item == full)
             break;
-        *mark++ = key_mark(key, key_end);
+        marks[count++] = mark;
+        if (cells && list->first[cell])
+            list->shared = true;
+        else if (cells)
+            list->first[cell] = (uint8_t)count;
         item->key = (struct view){from + 4, key};
         item->any = view_between(from + 6 + key, behind);
         item->source = view_between(from, behind);
         item->changed = item->gone = false;
         item++;
     }
-    list->count = (size_t)(item - list->items);
+    list->count = count;
     return from;
 }
 
 /* Reads attributes from a tag of the list on. NULL: the first has another form, or there is no
  * room. */
 static inline __attribute__((always_inline)) const uint8_t *
-index_attributes(struct attributes *list, const struct key_sieve *sieve, const uint8_t *start,
+index_attributes(struct attributes *list, const struct key_cells *cells, const uint8_t *start,
                  const uint8_t *end, bool noted)
 {
-    const uint8_t *at = sieve ? index_short(list, sieve, start, end, noted, *start)
+    const uint8_t *at = cells ? index_short(list, cells, start, end, noted, *start)
                               : index_short(list, NULL, start, end, noted, *start);
     if (at != start)
         return at;
@@ -107,12 +110,14 @@ index_attributes(struct attributes *list, const struct key_sieve *sieve, const u
 }
 
 /* Reads all attributes of a stretch that is known to have the form of short_end. NULL: no room. */
-static inline const uint8_t *index_noted(struct attributes *list, const struct key_sieve *sieve,
+static inline const uint8_t *index_noted(struct attributes *list, const struct key_cells *cells,
                                          struct view noted)
 {
     const uint8_t *at = noted.data, *end = at + noted.size;
+    if (cells && !cells->count)
+        return end;
     while (at && at < end)
-        at = index_attributes(list, sieve, at, end, true);
+        at = index_attributes(list, cells, at, end, true);
     return at;
 }
 
@@ -133,58 +138,70 @@ static inline const uint8_t *index_field(const struct record *record, const uint
 }
 
 /* An empty list, whose memory stays. */
-static void begin_list(struct record *record)
+static void begin_list(struct record *record, const struct key_cells *cells)
 {
     struct attributes *list = &record->attributes;
     list->arena = record->arena;
     list->list = record->list;
     list->count = list->searches = 0;
     list->index = NULL;
-    list->changed = list->failed = list->partial = false;
+    list->cells = cells;
+    list->changed = list->failed = list->partial = list->shared = false;
+    if (cells)
+        memset(list->first, 0, sizeof list->first);
 }
 
-/* Finds what is in the body; sieve as that of record_index. False: it is in another form. */
-static bool index_body(struct record *record, const struct key_sieve *sieve)
+/* Finds what is in the body; cells as those of record_index. False: it is in another form. */
+static bool find_fields(struct record *record, const struct key_cells *cells)
 {
     const uint8_t *at = record->body.data, *end = at + record->body.size;
     const int attribute = record->list ? PLAIN_TAG(record->list, WIRE_LEN) : -1;
     struct attributes *list = &record->attributes;
     record->places->found = !record->note.attributes.data;
     if (!record->places->found)
-        return index_noted(list, sieve, record->note.attributes);
+        return index_noted(list, cells, record->note.attributes);
     memset(record->places->of, 0, sizeof record->places->of);
     if (record->body.size >= UINT32_MAX)
         return false;
     while (at && at < end)
-        at = *at == attribute ? index_attributes(list, sieve, at, end, false)
+        at = *at == attribute ? index_attributes(list, cells, at, end, false)
                               : index_field(record, at, end);
     return at;
 }
 
-void record_index(struct record *record, const struct key_sieve *sieve,
+/* The same from an empty list on. */
+static bool index_body(struct record *record, const struct key_cells *cells)
+{
+    begin_list(record, cells);
+    bool found = find_fields(record, cells);
+    if (!found || record->attributes.count >= UINT8_MAX)
+        record->attributes.cells = NULL;
+    return found;
+}
+
+void record_index(struct record *record, const struct key_cells *cells,
                   const struct record_note *note)
 {
-    bool sifts = sieve && !sieve->all && !record->dictionary;
+    if (record->dictionary)
+        cells = NULL;
     if (note)
         record->note = *note;
     else
         record->note.attributes.data = NULL;
-    begin_list(record);
     if (!record->places)
         record->places = arena_array_raw(record->arena, 1, sizeof *record->places);
-    record->indexed = record->places && index_body(record, sifts ? sieve : NULL);
-    record->sieve = sifts && record->indexed ? sieve : NULL;
+    record->indexed = record->places && index_body(record, cells);
+    record->cells = record->indexed ? cells : NULL;
 }
 
-/* Reads the attributes that the sieve held back into their places among the others. */
+/* Reads the attributes that were left out into their places among the others. */
 static void complete(struct record *record)
 {
     struct attributes some = record->attributes, *list = &record->attributes;
     size_t old = 0;
     *list = record->spare;
     record->spare = some;
-    record->sieve = NULL;
-    begin_list(record);
+    record->cells = NULL;
     if (!index_body(record, NULL)) {
         list->failed = list->partial = true;
         record->failed = record->read = true;
@@ -227,24 +244,19 @@ struct attributes *record_attributes(struct record *record)
         if (record->dictionary)
             resolve(record);
     }
-    if (record->sieve)
+    if (record->cells)
         complete(record);
-    return &record->attributes;
-}
-
-struct attributes *record_sought(struct record *record)
-{
-    if (!record->sieve)
-        return record_attributes(record);
-    record->read = true;
     return &record->attributes;
 }
 
 const struct attribute *record_find(struct record *record, struct view key)
 {
-    bool sought = record->sieve && key_sieve_passes(record->sieve, key);
-    bool there = sought || (record->indexed && !record->sieve && !record->dictionary);
-    return attributes_find(there ? &record->attributes : record_attributes(record), key);
+    struct attributes *list = &record->attributes;
+    const uint8_t cell = record->cells ? record->cells->of[key_mark_of(key)] : 0;
+    if (cell)
+        return list->cells ? attributes_in_cell(list, cell, key) : attributes_search(list, key);
+    bool there = record->indexed && !record->cells && !record->dictionary;
+    return attributes_find(there ? list : record_attributes(record), key);
 }
 
 bool record_attribute(struct record *record, struct view key, struct value *value)
@@ -484,7 +496,7 @@ static uint8_t *body_room(struct record *record, size_t head, size_t size)
 /* All attributes anew need those that were held back. */
 static void complete_changed(struct record *record)
 {
-    if (record->sieve && record->read && record->attributes.changed)
+    if (record->cells && record->read && record->attributes.changed)
         complete(record);
 }
 

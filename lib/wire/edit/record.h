@@ -40,7 +40,7 @@ struct record {
     struct arena *arena;
     struct attributes attributes;  /* once read */
     struct attributes spare;       /* memory for reading those that the sieve held back */
-    const struct key_sieve *sieve; /* attributes lacks some that do not pass; NULL: it has all */
+    const struct key_cells *cells; /* attributes lacks some that do not pass; NULL: it has all */
     struct {
         uint32_t number;
         struct view text; /* whole fields in its place; empty: none */
@@ -61,10 +61,10 @@ void record_begin(struct record *record, const struct proto_field *field, uint32
                   const struct otlp_dictionary *dictionary, struct arena *arena);
 
 /* Finds all fields and attributes in one scan, for what reads several of them; otherwise each
- * reading is a scan of its own. sieve: short attributes that do not pass it are left out until all
- * are wanted; borrowed; NULL: none is. note: what is known of the body; NULL: nothing. Of a zeroed
- * record, or one that was begun before with the same arena. */
-void record_index(struct record *record, const struct key_sieve *sieve,
+ * reading is a scan of its own. cells: short attributes that do not pass are left out until all are
+ * wanted; borrowed; NULL, or a record with a dictionary: none is. note: what is known of the body;
+ * NULL: nothing. Of a zeroed record, or one that was begun before with the same arena. */
+void record_index(struct record *record, const struct key_cells *cells,
                   const struct record_note *note);
 
 enum { RECORD_SHORT_MAX = 127 }; /* bytes of a KeyValue that a sieve may hold back */
@@ -72,9 +72,15 @@ enum { RECORD_SHORT_MAX = 127 }; /* bytes of a KeyValue that a sieve may hold ba
 /* Its attributes, read at the first call. */
 struct attributes *record_attributes(struct record *record);
 
-/* The same, but those that the sieve of record_index held back may be missing: for what looks for
- * keys that pass it. */
-struct attributes *record_sought(struct record *record);
+/* The same, but those that record_index left out may be missing: for what looks for keys that pass
+ * its cells. */
+static inline struct attributes *record_sought(struct record *record)
+{
+    if (!record->cells)
+        return record_attributes(record);
+    record->read = true;
+    return &record->attributes;
+}
 
 /* The first with a key; NULL: none. */
 const struct attribute *record_find(struct record *record, struct view key);

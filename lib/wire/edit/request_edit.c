@@ -6,118 +6,12 @@
 #include "lib/wire/proto/proto_plain.h"
 
 enum {
-    ENTRY_HEAD = 1, /* Resource of an entry, scope of a scope's entry */
     ENTRY_LIST = 2,
     SPAN_EVENTS = 11,
     DATA_POINTS = 1,
     REQUEST_DICTIONARY = 2,
-    FIRST_PIECES = 64
+    FIRST_ADDITIONS = 64
 };
-
-static struct edit_piece *add_piece(struct request_edit *edit)
-{
-    if (edit->count == edit->room) {
-        size_t room = edit->room ? 2 * edit->room : FIRST_PIECES;
-        struct edit_piece *pieces = arena_array_raw(edit->splice->arena, room, sizeof *pieces);
-        edit->splice->failed = edit->splice->failed || !pieces;
-        if (!pieces)
-            return NULL;
-        if (edit->count)
-            memcpy(pieces, edit->pieces, edit->count * sizeof *pieces);
-        edit->pieces = pieces;
-        edit->room = room;
-    }
-    struct edit_piece *piece = &edit->pieces[edit->count++];
-    piece->kind = PIECE_TEXT;
-    return piece;
-}
-
-static bool add_open(struct request_edit *edit, const struct proto_field *message)
-{
-    if (!edit->late_heads) {
-        splice_enter(edit->splice, message);
-        return true;
-    }
-    struct edit_piece *piece = add_piece(edit);
-    if (piece) {
-        piece->kind = PIECE_OPEN;
-        piece->message = *message;
-    }
-    return piece;
-}
-
-static void add_close(struct request_edit *edit)
-{
-    if (!edit->late_heads) {
-        splice_leave(edit->splice);
-        return;
-    }
-    struct edit_piece *piece = add_piece(edit);
-    if (piece)
-        piece->kind = PIECE_CLOSE;
-}
-
-static void add_text(struct request_edit *edit, const uint8_t *from, const uint8_t *to,
-                     struct view text)
-{
-    if (!edit->late_heads) {
-        splice_replace(edit->splice, from, to, text);
-        return;
-    }
-    struct edit_piece *piece = add_piece(edit);
-    if (piece) {
-        piece->from = from;
-        piece->to = to;
-        piece->text = text;
-    }
-}
-
-/* The place of an entry's Resource or Scope, whether it is there or not. */
-static void add_slot(struct request_edit *edit, const struct record *record, struct view entry)
-{
-    bool there = record->field.start;
-    const uint8_t *at = there ? record->field.start : entry.data;
-    if (edit->late_heads)
-        add_text(edit, at, at, (struct view){0});
-}
-
-/* Puts what was set into its place, once nothing more can be. */
-static void fill_slot(struct request_edit *edit, size_t slot, struct record *record,
-                      struct view entry)
-{
-    const struct proto_field *field = &record->field;
-    if (!record_changed(record) || (edit->late_heads && slot >= edit->count))
-        return;
-    struct view text = record_field(record, ENTRY_HEAD);
-    edit->splice->failed = edit->splice->failed || !text.data;
-    if (!edit->late_heads) {
-        splice_replace(edit->splice, field->start ? field->start : entry.data,
-                       field->start ? field->end : entry.data, text);
-        return;
-    }
-    edit->pieces[slot].text = text;
-    if (field->start)
-        edit->pieces[slot].to = field->end;
-}
-
-/* Puts the schema URL as it is now behind all else of an entry, where it replaces others. */
-static void add_schema(struct request_edit *edit, enum edit_level level,
-                       const struct proto_field *entry)
-{
-    struct proto_field old;
-    struct view url = request_edit_schema(edit, level);
-    bool there = proto_find(entry->bytes, ENTRY_SCHEMA_URL, WIRE_LEN, &old);
-    if (view_eq(url, there ? old.bytes : VIEW("")))
-        return;
-    size_t size = proto_len_size(ENTRY_SCHEMA_URL, url.size);
-    uint8_t *text = arena_array_raw(edit->splice->arena, size, 1);
-    edit->splice->failed = edit->splice->failed || !text;
-    if (!text)
-        return;
-    proto_bytes_put(proto_len_put(text, ENTRY_SCHEMA_URL, url.size), url);
-    add_text(edit, there && old.end == entry->end ? old.start : entry->end, entry->end,
-             (struct view){text, size});
-}
 
 static enum edit_verdict call(struct request_edit *edit, enum edit_level level)
 {
@@ -139,7 +33,7 @@ static inline void begin_record(struct request_edit *edit, enum edit_level level
         edit->dictionary.of[OTLP_TABLE_STRING].count ? &edit->dictionary : NULL;
     record_begin(&edit->records[level], field, edit_list(edit->signal, level, edit->point_kind),
                  dictionary, edit->splice->arena);
-    record_index(&edit->records[level], edit->sieves ? &edit->sieves[level] : NULL, note);
+    record_index(&edit->records[level], edit->sifts[level], note);
 }
 
 static void begin_head(struct request_edit *edit, enum edit_level level, struct view entry)
@@ -263,15 +157,15 @@ static void add_attribute_pieces(struct request_edit *edit, const struct record 
 {
     const struct attributes *list = &item->attributes;
     struct splice_edit change;
-    if (!add_open(edit, &item->field))
+    if (!piece_open(edit, &item->field))
         return;
     for (size_t i = 0; i < list->count; i++) {
         if (!attribute_edit(edit, item, &list->items[i], &change))
             continue;
         const uint8_t *from = edit->splice->source.data + change.at;
-        add_text(edit, from, from + change.remove, change.insert);
+        piece_text(edit, from, from + change.remove, change.insert);
     }
-    add_close(edit);
+    piece_close(edit);
 }
 
 /* The changes to an item of which only attributes changed, where they are. False: no room. */
@@ -306,7 +200,7 @@ static bool add_item(struct request_edit *edit, struct record *item)
     if (item->indexed && !item->changed && !item->failed)
         return add_attributes(edit, item);
     struct view text = record_field(item, item->field.number);
-    add_text(edit, item->field.start, item->field.end, text);
+    piece_text(edit, item->field.start, item->field.end, text);
     edit->notes_spoilt = true;
     return text.data;
 }
@@ -357,7 +251,7 @@ static enum edit_verdict edit_item(struct request_edit *edit, const struct proto
     enum edit_verdict verdict =
         call_item(edit, field, noted(edit, field->bytes, &note) ? &note : NULL);
     if (verdict == EDIT_DROP) {
-        add_text(edit, field->start, field->end, (struct view){0});
+        piece_text(edit, field->start, field->end, (struct view){0});
     } else if (verdict != EDIT_ABORT && record_changed(item) && !add_item(edit, item)) {
         edit->splice->failed = true;
         return EDIT_ABORT;
@@ -370,7 +264,7 @@ bool request_edit_add_item(struct request_edit *edit, struct view field)
     struct proto_scan scan = proto_scan_begin(field);
     struct proto_field item;
     if (edit->addition_count == edit->addition_room) {
-        size_t room = edit->addition_room ? 2 * edit->addition_room : FIRST_PIECES;
+        size_t room = edit->addition_room ? 2 * edit->addition_room : FIRST_ADDITIONS;
         struct edit_addition *grown = arena_array_raw(edit->splice->arena, room, sizeof *grown);
         if (!grown)
             return false;
@@ -403,7 +297,7 @@ static enum edit_verdict edit_additions(struct request_edit *edit, size_t *kept)
             continue;
         if (record_changed(&edit->records[EDIT_ITEM]))
             text = record_field(&edit->records[EDIT_ITEM], field.number);
-        add_text(edit, end, end, text);
+        piece_text(edit, end, end, text);
         *kept += 1;
         if (!text.data)
             verdict = EDIT_ABORT;
@@ -449,15 +343,15 @@ static enum edit_verdict edit_scope(struct request_edit *edit, const struct prot
 {
     size_t start = edit->count;
     bool emptied = false;
-    if (!add_open(edit, field))
+    if (!piece_open(edit, field))
         return EDIT_ABORT;
     edit->scope_entry = field->bytes;
     edit->set_schemas[EDIT_SCOPE].data = NULL;
     begin_head(edit, EDIT_SCOPE, field->bytes);
-    add_slot(edit, &edit->records[EDIT_SCOPE], field->bytes);
+    piece_slot(edit, &edit->records[EDIT_SCOPE], field->bytes);
     enum edit_verdict verdict = call(edit, EDIT_SCOPE);
     if (!edit->late_heads && verdict != EDIT_DROP)
-        fill_slot(edit, 0, &edit->records[EDIT_SCOPE], field->bytes);
+        piece_fill_slot(edit, 0, &edit->records[EDIT_SCOPE], field->bytes);
     if (verdict == EDIT_DROP)
         edit->items_dropped += items_of(edit, field->bytes);
     if (verdict == EDIT_KEEP && edit->levels >= EDIT_BIT(EDIT_ITEM))
@@ -468,14 +362,14 @@ static enum edit_verdict edit_scope(struct request_edit *edit, const struct prot
         if (!edit->late_heads)
             splice_abandon(edit->splice);
         edit->count = start;
-        add_text(edit, field->start, field->end, (struct view){0});
+        piece_text(edit, field->start, field->end, (struct view){0});
         return EDIT_DROP;
     }
     if (edit->late_heads)
-        fill_slot(edit, start + 1, &edit->records[EDIT_SCOPE], field->bytes);
+        piece_fill_slot(edit, start + 1, &edit->records[EDIT_SCOPE], field->bytes);
     if (edit->set_schemas[EDIT_SCOPE].data)
-        add_schema(edit, EDIT_SCOPE, field);
-    add_close(edit);
+        piece_schema(edit, EDIT_SCOPE, field);
+    piece_close(edit);
     return EDIT_KEEP;
 }
 
@@ -509,20 +403,6 @@ static uint32_t items_below(const struct request_edit *edit, struct view entry)
     return items;
 }
 
-static void write_pieces(struct request_edit *edit)
-{
-    struct splice *splice = edit->splice;
-    for (size_t i = 0; i < edit->count; i++) {
-        const struct edit_piece *piece = &edit->pieces[i];
-        if (piece->kind == PIECE_OPEN)
-            splice_enter(splice, &piece->message);
-        else if (piece->kind == PIECE_CLOSE)
-            splice_leave(splice);
-        else
-            splice_replace(splice, piece->from, piece->to, piece->text);
-    }
-}
-
 static enum edit_verdict edit_resource(struct request_edit *edit, const struct proto_field *field)
 {
     struct proto_field scope;
@@ -532,10 +412,10 @@ static enum edit_verdict edit_resource(struct request_edit *edit, const struct p
     edit->set_schemas[EDIT_RESOURCE].data = NULL;
     splice_enter(edit->splice, field);
     begin_head(edit, EDIT_RESOURCE, field->bytes);
-    add_slot(edit, &edit->records[EDIT_RESOURCE], field->bytes);
+    piece_slot(edit, &edit->records[EDIT_RESOURCE], field->bytes);
     enum edit_verdict verdict = call(edit, EDIT_RESOURCE);
     if (!edit->late_heads && verdict != EDIT_DROP)
-        fill_slot(edit, 0, &edit->records[EDIT_RESOURCE], field->bytes);
+        piece_fill_slot(edit, 0, &edit->records[EDIT_RESOURCE], field->bytes);
     if (verdict == EDIT_DROP)
         edit->items_dropped += items_below(edit, field->bytes);
     if (verdict == EDIT_KEEP && edit->levels >= EDIT_BIT(EDIT_SCOPE))
@@ -550,10 +430,10 @@ static enum edit_verdict edit_resource(struct request_edit *edit, const struct p
         return EDIT_DROP;
     }
     if (edit->late_heads)
-        fill_slot(edit, 0, &edit->records[EDIT_RESOURCE], field->bytes);
+        piece_fill_slot(edit, 0, &edit->records[EDIT_RESOURCE], field->bytes);
     if (edit->set_schemas[EDIT_RESOURCE].data || edit->schema_url.size)
-        add_schema(edit, EDIT_RESOURCE, field);
-    write_pieces(edit);
+        piece_schema(edit, EDIT_RESOURCE, field);
+    piece_write_all(edit);
     splice_leave(edit->splice);
     return EDIT_KEEP;
 }
@@ -572,11 +452,22 @@ static bool open_dictionary(struct request_edit *edit, struct view request)
     return false;
 }
 
+static void make_cells(struct request_edit *edit)
+{
+    for (int level = 0; level < EDIT_LEVELS; level++) {
+        bool sifts = edit->sieves && !edit->sieves[level].all;
+        edit->sifts[level] = sifts ? &edit->cells[level] : NULL;
+        if (sifts)
+            key_cells_make(&edit->cells[level], &edit->sieves[level]);
+    }
+}
+
 bool request_edit(struct request_edit *edit, struct view request, struct splice *splice)
 {
     struct proto_scan scan = proto_scan_begin(request);
     struct proto_field field;
     edit->splice = splice;
+    make_cells(edit);
     if (!open_dictionary(edit, request))
         return false;
     while (proto_scan_next(&scan, &field)) {

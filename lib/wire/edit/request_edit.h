@@ -66,7 +66,9 @@ struct request_edit {
     bool notes_spoilt; /* struct otlp_span_note of a changed span may no longer hold */
 
     /* Inside. */
-    size_t noted; /* of the notes: those of spans in front */
+    struct key_cells cells[EDIT_LEVELS];        /* of the sieves */
+    const struct key_cells *sifts[EDIT_LEVELS]; /* the same; NULL: every key passes */
+    size_t noted;                               /* of the notes: those of spans in front */
     struct splice *splice;
     struct otlp_dictionary dictionary;
     struct edit_piece *pieces;

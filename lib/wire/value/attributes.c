@@ -3,7 +3,6 @@
 
 #include "lib/wire/otlp/otlp_attribute.h"
 #include "lib/wire/proto/plain_key_value.h"
-#include "lib/wire/value/key_sieve.h"
 
 #include <endian.h>
 
@@ -32,17 +31,27 @@ static bool grow(struct attributes *attributes)
     return true;
 }
 
-static inline uint8_t mark_of(struct view key)
+/* Puts the last item into its cell. */
+static inline void enter_cell(struct attributes *attributes, uint8_t mark)
 {
-    return key_mark(key.size, key_last(key));
+    const uint8_t cell = attributes->cells->of[mark];
+    if (cell && attributes->first[cell])
+        attributes->shared = true;
+    else if (cell)
+        attributes->first[cell] = (uint8_t)attributes->count;
+    if (attributes->count >= UINT8_MAX)
+        attributes->cells = NULL;
 }
 
 static inline struct attribute *add(struct attributes *attributes, struct view key)
 {
+    const uint8_t mark = key_mark_of(key);
     if (attributes->failed || (attributes->count == attributes->capacity && !grow(attributes)))
         return NULL;
     struct attribute *item = &attributes->items[attributes->count];
-    attributes->marks[attributes->count++] = mark_of(key);
+    attributes->marks[attributes->count++] = mark;
+    if (attributes->cells)
+        enter_cell(attributes, mark);
     item->key = key;
     item->changed = item->gone = false;
     return item;
@@ -107,33 +116,6 @@ static inline uint64_t same_bytes(uint64_t word, uint8_t byte)
     const uint64_t ones = UINT64_C(0x0101010101010101);
     word ^= byte * ones;
     return (word - ones) & ~word & ones << 7;
-}
-
-/* The bits in which the eight bytes at both differ. */
-static inline uint64_t differ(const uint8_t *a, const uint8_t *b)
-{
-    uint64_t x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return x ^ y;
-}
-
-/* Keys are too short for a call of memcmp to pay. */
-static inline bool same_key(struct view a, struct view b)
-{
-    if (a.size != b.size)
-        return false;
-    if (a.size < sizeof(uint64_t)) {
-        for (size_t i = 0; i < a.size; i++)
-            if (a.data[i] != b.data[i])
-                return false;
-        return true;
-    }
-    const size_t last = a.size - sizeof(uint64_t);
-    uint64_t bits = differ(a.data, b.data) | differ(a.data + last, b.data + last);
-    for (size_t i = sizeof bits; i < last; i += sizeof bits)
-        bits |= differ(a.data + i, b.data + i);
-    return bits == 0;
 }
 
 /* ---- the index of long lists ---- */
@@ -216,7 +198,7 @@ static struct attribute *find_from(const struct attributes *attributes, size_t f
 {
     const uint8_t *marks = attributes->marks, *at;
     for (; from < attributes->count; from = (size_t)(at - marks) + 1) {
-        at = memchr(marks + from, mark_of(key), attributes->count - from);
+        at = memchr(marks + from, key_mark_of(key), attributes->count - from);
         if (!at)
             break;
         struct attribute *item = &attributes->items[at - marks];
@@ -258,7 +240,7 @@ find_marked(const struct attributes *attributes, size_t from, uint64_t same, str
 {
     for (; same; same &= same - 1) {
         struct attribute *item = &attributes->items[from + (unsigned)__builtin_ctzll(same) / 8];
-        if (!item->gone && same_key(item->key, key))
+        if (!item->gone && view_eq_short(item->key, key))
             return item;
     }
     return NULL;
@@ -271,15 +253,15 @@ static __attribute__((noinline)) struct attribute *find_in_many(struct attribute
     if (attributes->count >= INDEX_FROM && update_index(attributes))
         return find_indexed(attributes, key);
     for (size_t from = 0; from < attributes->count && !found; from += 8)
-        found = find_marked(attributes, from, marked(attributes, from, mark_of(key)), key);
+        found = find_marked(attributes, from, marked(attributes, from, key_mark_of(key)), key);
     return found;
 }
 
-struct attribute *attributes_find(struct attributes *attributes, struct view key)
+struct attribute *attributes_search(struct attributes *attributes, struct view key)
 {
     if (attributes->count - 1 >= 8) /* or none, which wraps around */
         return find_in_many(attributes, key);
-    uint64_t same = marked(attributes, 0, mark_of(key));
+    uint64_t same = marked(attributes, 0, key_mark_of(key));
     return same ? find_marked(attributes, 0, same, key) : NULL;
 }
 
@@ -312,6 +294,8 @@ void attributes_change(struct attributes *attributes, struct attribute *attribut
 struct attribute *attributes_add(struct attributes *attributes, struct view key, struct view any)
 {
     struct attribute *item = add(attributes, key);
+    if (attributes->cells && !attributes->cells->of[key_mark_of(key)])
+        attributes->cells = NULL; /* nobody said that it would look for this key */
     if (item) {
         item->source = (struct view){0};
         attributes_change_any(attributes, item, any);
@@ -325,7 +309,7 @@ static inline bool is_last_of_few(const struct attributes *attributes, size_t at
     return attributes->count <= 8 && !(marked(attributes, 0, attributes->marks[at]) >> 8 * at >> 8);
 }
 
-void attributes_keep_one(struct attributes *attributes, const struct attribute *kept)
+void attributes_remove_others(struct attributes *attributes, const struct attribute *kept)
 {
     size_t from = (size_t)(kept - attributes->items) + 1;
     struct attribute *other;
@@ -362,8 +346,9 @@ void attributes_remove(struct attributes *attributes, struct attribute *attribut
 void attributes_name(struct attributes *attributes, struct attribute *attribute, struct view key)
 {
     attribute->key = key;
-    attributes->marks[attribute - attributes->items] = mark_of(key);
+    attributes->marks[attribute - attributes->items] = key_mark_of(key);
     attributes->index = NULL;
+    attributes->cells = NULL;
 }
 
 bool attributes_delete(struct attributes *attributes, struct view key)

@@ -5,6 +5,7 @@
 #ifndef LIB_WIRE_VALUE_ATTRIBUTES_H
 #define LIB_WIRE_VALUE_ATTRIBUTES_H
 
+#include "lib/wire/value/key_sieve.h"
 #include "lib/wire/value/value.h"
 
 /* One KeyValue in a list that is being edited. */
@@ -25,6 +26,9 @@ struct attributes {
     struct attribute_index *index; /* NULL: none */
     size_t count, capacity;
     struct arena *arena;
+    const struct key_cells *cells; /* of what anyone looks for; NULL: it may be any key */
+    uint8_t first[KEY_CELLS];      /* item + 1 of the first one in a cell; 0: none is */
+    bool shared;                   /* a cell has several */
     bool changed;
     bool failed;  /* the arena had no room: nothing more is done */
     bool partial; /* some are missing until more are added: then a failure loses them */
@@ -42,7 +46,7 @@ bool attributes_append(struct attributes *attributes, struct view body, struct v
 bool attributes_take(struct attributes *attributes, const struct attribute *item);
 
 /* The first one with the key; NULL: none. A long list that is searched often gets an index. */
-struct attribute *attributes_find(struct attributes *attributes, struct view key);
+static inline struct attribute *attributes_find(struct attributes *attributes, struct view key);
 bool attributes_get(struct attributes *attributes, struct view key, struct value *value);
 
 /* Sets, adding where it is absent; what else has the key goes. The bytes of key and value are
@@ -65,7 +69,37 @@ void attributes_name(struct attributes *attributes, struct attribute *attribute,
 
 /* Removes what else has the key of one that attributes_find has found, so that no second value of
  * it stays behind. */
-void attributes_keep_one(struct attributes *attributes, const struct attribute *kept);
+static inline void attributes_keep_one(struct attributes *attributes, const struct attribute *kept);
+
+/* What these two do in a list without cells. */
+struct attribute *attributes_search(struct attributes *attributes, struct view key);
+void attributes_remove_others(struct attributes *attributes, const struct attribute *kept);
+
+/* The same as attributes_find, of a list with cells and a key whose mark has this cell. */
+static inline struct attribute *attributes_in_cell(struct attributes *attributes, uint8_t cell,
+                                                   struct view key)
+{
+    const size_t first = attributes->first[cell];
+    if (!first)
+        return NULL;
+    struct attribute *item = &attributes->items[first - 1];
+    if (!item->gone && view_eq_short(item->key, key))
+        return item;
+    return attributes->shared ? attributes_search(attributes, key) : NULL;
+}
+
+static inline struct attribute *attributes_find(struct attributes *attributes, struct view key)
+{
+    if (!attributes->cells)
+        return attributes_search(attributes, key);
+    return attributes_in_cell(attributes, attributes->cells->of[key_mark_of(key)], key);
+}
+
+static inline void attributes_keep_one(struct attributes *attributes, const struct attribute *kept)
+{
+    if (!attributes->cells || attributes->shared)
+        attributes_remove_others(attributes, kept);
+}
 
 /* How many there are. */
 size_t attributes_count(const struct attributes *attributes);
