@@ -113,24 +113,23 @@ static enum pass_result run_ordered(struct batch *batch, struct request_edit *ed
 enum { SAMPLE_EACH = 16 }; /* records; a clock takes longer than many a step */
 
 struct pass {
-    struct pass_step *steps;
-    size_t count;
-    enum edit_level skips[PASS_STEPS_MAX]; /* below records of this level a step is not called */
-    size_t records;                        /* while timed: those that were seen */
+    struct pass_step
+        *of[EDIT_LEVELS][PASS_STEPS_MAX + 1]; /* that are called at it; NULL: the end */
+    size_t records;                           /* while timed: those that were seen */
 };
 
 static inline enum edit_verdict run_each(struct pass *pass, struct request_edit *at,
                                          enum edit_level level, bool sampled)
 {
-    for (size_t i = 0; i < pass->count; i++) {
-        struct pass_step *step = &pass->steps[i];
-        if (!(step->levels & EDIT_BIT(level)) || level > pass->skips[i])
+    struct pass_step *const *each = pass->of[level], *step;
+    for (; (step = *each); each++) {
+        if (level > step->skips)
             continue;
         uint64_t before = sampled ? clock_mono(&clock_system) : 0;
         enum edit_verdict verdict = step->run(step, at, level);
         step->sampled_ns += sampled ? clock_mono(&clock_system) - before : 0;
-        pass->skips[i] = verdict == EDIT_SKIP ? level : EDIT_LEVELS;
-        if (verdict == EDIT_DROP || verdict == EDIT_ABORT)
+        step->skips = verdict == EDIT_SKIP ? level : EDIT_LEVELS;
+        if (verdict >= EDIT_DROP)
             return verdict;
     }
     return EDIT_KEEP;
@@ -151,8 +150,19 @@ static enum edit_verdict run_timed_steps(void *ctx, struct request_edit *at, enu
 
 static enum edit_verdict run_step(void *ctx, struct request_edit *at, enum edit_level level)
 {
-    const struct pass *pass = ctx;
-    return pass->steps->run(pass->steps, at, level);
+    const struct pass_step *step = ctx;
+    return step->run(step, at, level);
+}
+
+static void put_step(struct pass *pass, struct pass_step *step)
+{
+    for (int level = 0; level < EDIT_LEVELS; level++) {
+        struct pass_step **at = pass->of[level];
+        while (*at)
+            at++;
+        if (step->levels & EDIT_BIT(level))
+            *at = step;
+    }
 }
 
 static int innermost(unsigned levels)
@@ -195,14 +205,16 @@ static const struct key_sieve *join_sieves(const struct pass_step *steps, size_t
 enum pass_result batch_pass_run(struct batch *batch, struct pass_step *steps, size_t count,
                                 struct batch **result, uint32_t *dropped)
 {
-    struct pass pass = {.steps = steps, .count = count};
+    struct pass pass = {0};
     struct key_sieve sieves[EDIT_LEVELS];
     const struct request_context client = batch_context(batch);
-    struct request_edit edit = {.ctx = &pass, .client = &client};
+    struct request_edit edit = {.client = &client};
+    edit.ctx = count == 1 ? (void *)steps : &pass;
     edit.step = count == 1 ? run_step : steps->timed ? run_timed_steps : run_steps;
     edit.sieves = join_sieves(steps, count, sieves);
     for (size_t i = 0; i < count; i++) {
-        pass.skips[i] = EDIT_LEVELS;
+        put_step(&pass, &steps[i]);
+        steps[i].skips = EDIT_LEVELS;
         steps[i].batch = batch;
         edit.levels |= steps[i].levels;
         edit.late_heads = edit.late_heads || steps[i].reaches_out;

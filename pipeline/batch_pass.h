@@ -36,6 +36,7 @@ struct pass_step {
 
     bool timed;                /* of the first of several steps: sampled_ns is wanted of each */
     const struct batch *batch; /* set by the pass */
+    enum edit_level skips;     /* by the pass: it is not called below records of this level */
     uint64_t sampled_ns;       /* by the pass: time in run, summed over some of its records */
 };
 

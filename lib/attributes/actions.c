@@ -325,7 +325,7 @@ static bool source_of(const struct action *action, const struct request_context 
     return action->has_fallback;
 }
 
-static void put_constant(const struct action *action, struct attributes *attributes)
+static inline void put_constant(const struct action *action, struct attributes *attributes)
 {
     struct attribute *item = attributes_find(attributes, action->key);
     if (item ? action->kind == INSERT : action->kind == UPDATE)
@@ -344,10 +344,6 @@ static void run_put(const struct action *action, const struct request_context *c
                     struct attributes *attributes)
 {
     struct value value;
-    if (action->has_value) {
-        put_constant(action, attributes);
-        return;
-    }
     if (!source_of(action, context, attributes, &value))
         return;
     struct attribute *there = attributes_find(attributes, action->key);
@@ -489,31 +485,43 @@ static void run_convert(const struct action *action, struct attributes *attribut
         attributes_change(attributes, item, &value);
 }
 
+/* One that neither sets a constant nor deletes one key. */
+static __attribute__((noinline)) void run_other(const struct action *action,
+                                                const struct request_context *context,
+                                                struct attributes *attributes)
+{
+    switch (action->kind) {
+    case INSERT:
+    case UPDATE:
+    case UPSERT:
+        run_put(action, context, attributes);
+        break;
+    case DELETE:
+        run_delete(action, attributes);
+        break;
+    case HASH:
+        run_hash(action, attributes);
+        break;
+    case EXTRACT:
+        run_extract(action, attributes);
+        break;
+    case CONVERT:
+        run_convert(action, attributes);
+        break;
+    case KINDS:
+        break;
+    }
+}
+
 void actions_run(const struct actions *actions, const struct request_context *context,
                  struct attributes *attributes)
 {
-    for (size_t i = 0; i < actions->count; i++) {
-        const struct action *action = &actions->items[i];
-        switch (action->kind) {
-        case INSERT:
-        case UPDATE:
-        case UPSERT:
-            run_put(action, context, attributes);
-            break;
-        case DELETE:
-            run_delete(action, attributes);
-            break;
-        case HASH:
-            run_hash(action, attributes);
-            break;
-        case EXTRACT:
-            run_extract(action, attributes);
-            break;
-        case CONVERT:
-            run_convert(action, attributes);
-            break;
-        case KINDS:
-            break;
-        }
-    }
+    const struct action *action = actions->items, *end = action + actions->count;
+    for (; action < end; action++)
+        if (action->has_value)
+            put_constant(action, attributes);
+        else if (action->kind == DELETE && !action->pattern)
+            attributes_delete(attributes, action->key);
+        else
+            run_other(action, context, attributes);
 }

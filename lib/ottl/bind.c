@@ -1,6 +1,7 @@
 /* Resolves names: paths, functions, enums and patterns. */
 #include "lib/ottl/grok.h"
 #include "lib/ottl/path.h"
+#include "lib/ottl/plain.h"
 
 #include <ctype.h>
 
@@ -251,18 +252,6 @@ static void fold(struct ottl_node *call)
     call->value = value;
 }
 
-/* Whether a bound comparison is `plain`. */
-static bool is_plain(const struct ottl_node *node)
-{
-    const struct ottl_node *path = node->items[0];
-    if (path->kind != NODE_PATH || !ottl_is_text(node->items[1]) ||
-        (node->op != OP_EQ && node->op != OP_NE))
-        return false;
-    if (path->field->access == ACCESS_ATTRIBUTES)
-        return path->key_count == 1 && ottl_is_text(path->keys[0]);
-    return path->field->access == ACCESS_STRING && !path->key_count;
-}
-
 static bool is_available(const struct ottl_function *function, enum ottl_context context)
 {
     return !function->contexts || (function->contexts >> context & 1);
@@ -327,7 +316,13 @@ static bool bind_node(const struct binder *binder, struct ottl_node *node)
         return bind_call(binder, node);
     if (!bind_all(binder, node->items, node->count))
         return false;
-    node->plain = node->kind == NODE_COMPARE && is_plain(node);
+    struct ottl_plain plain;
+    if (node->kind == NODE_COMPARE && ottl_plain_bind(node, &plain)) {
+        struct ottl_plain *kept = arena_alloc(&binder->ottl->arena, sizeof *kept);
+        if (kept)
+            *kept = plain;
+        node->plain = kept; /* without memory it is evaluated as any other */
+    }
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* Evaluates nodes. */
 #include "lib/ottl/function.h"
 #include "lib/ottl/path.h"
+#include "lib/ottl/plain.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -364,43 +365,15 @@ struct ottl_value ottl_index(struct ottl_value value, struct ottl_node *const *k
 
 /* ---- nodes ---- */
 
-/* As the evaluation of its children and ottl_compare, for a `plain` comparison. */
-static bool compare_plain(const struct ottl_node *node, struct request_edit *at)
+static bool holds(const struct ottl_node *node, const struct ottl_run *run)
 {
-    const struct ottl_node *path = node->items[0];
-    struct record *record = &at->records[ottl_level(path->context)];
-    struct view text = VIEW("");
-    struct proto_field field;
-    if (path->field->access == ACCESS_STRING) {
-        if (record_get(record, path->field->number, &field))
-            text = field.bytes;
-    } else {
-        const struct attribute *item = record_find(record, path->keys[0]->value.bytes);
-        text = item ? ottl_short_text(item->any) : (struct view){0};
-        if (item && !text.data) {
-            struct value value = value_read(item->any);
-            text = value.kind == VALUE_STRING ? value.bytes : text;
-        }
-        if (!text.data)
-            return node->op == OP_NE;
-    }
-    return view_eq(text, node->items[1]->value.bytes) == (node->op == OP_EQ);
-}
-
-bool ottl_is_plain(const struct ottl *condition)
-{
-    return condition->where->plain;
-}
-
-bool ottl_plain_holds(const struct ottl *condition, struct request_edit *at)
-{
-    return compare_plain(condition->where, at);
+    return ottl_plain_holds(node->plain, run->at);
 }
 
 static bool truth(const struct ottl_node *node, struct ottl_run *run)
 {
     if (node->plain)
-        return compare_plain(node, run->at);
+        return holds(node, run);
     struct ottl_value value = ottl_node_eval(node, run);
     if (!run->failed && value.type != TYPE_BOOL)
         ottl_fail(run, "a condition returned %s, expected a bool", ottl_type_name(value.type));
@@ -420,7 +393,7 @@ struct ottl_value ottl_node_compute(const struct ottl_node *node, struct ottl_ru
         return negate(node, run);
     case NODE_COMPARE:
         if (node->plain)
-            return ottl_bool(compare_plain(node, run->at));
+            return ottl_bool(holds(node, run));
         a = ottl_node_eval(node->items[0], run);
         b = ottl_node_eval(node->items[1], run);
         return ottl_bool(!run->failed && ottl_compare(&a, &b, node->op));

@@ -2,6 +2,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/refusal.h"
+#include "lib/ottl/plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ struct member {
 struct part {
     struct member *conditions;
     size_t count;
-    size_t plain_count; /* those in front that need no run */
+    struct ottl_plain *plains; /* those in front that need no run */
+    size_t plain_count;
     enum ottl_context context;
 };
 
@@ -238,11 +240,25 @@ static void guess_context(struct ottl_group *group, enum signal signal)
     give_context(group, good ? context : OTTL_NONE);
 }
 
+/* Finds the conditions in front that need no run. */
+static bool find_plains(struct part *part)
+{
+    part->plains = calloc(part->count + 1, sizeof *part->plains);
+    while (part->plains && part->plain_count < part->count) {
+        const struct ottl_plain *plain = part->conditions[part->plain_count].ottl->where->plain;
+        if (!plain)
+            break;
+        part->plains[part->plain_count++] = *plain;
+    }
+    return part->plains;
+}
+
 /* Puts conditions of one context next to one another, in their order. */
 static bool part_conditions(struct ottl_group *group)
 {
     struct member *sorted = calloc(group->condition_count + 1, sizeof *sorted);
     size_t count = 0;
+    bool good = sorted;
     for (int level = 0; sorted && level < EDIT_LEVELS; level++) {
         struct part *part = &group->parts[level];
         part->conditions = sorted + count;
@@ -251,16 +267,14 @@ static bool part_conditions(struct ottl_group *group)
                 part->context = group->conditions[i].context;
                 part->conditions[part->count++] = group->conditions[i];
             }
-        while (part->plain_count < part->count &&
-               ottl_is_plain(part->conditions[part->plain_count].ottl))
-            part->plain_count++;
+        good = find_plains(part) && good;
         count += part->count;
     }
     if (sorted) {
         free(group->conditions);
         group->conditions = sorted;
     }
-    return sorted;
+    return good;
 }
 
 static struct ottl_group *make(struct teller *teller, const struct ottl_settings *settings,
@@ -362,6 +376,8 @@ void ottl_group_free(struct ottl_group *group)
         return;
     free_all(group->conditions, group->condition_count);
     free_all(group->statements, group->statement_count);
+    for (int level = 0; level < EDIT_LEVELS; level++)
+        free(group->parts[level].plains);
     free(group);
 }
 
@@ -486,8 +502,9 @@ enum edit_verdict ottl_group_drops(const struct ottl_group *group, enum edit_lev
                                    struct request_edit *at, struct ottl_errors *errors)
 {
     const struct part *part = &group->parts[level];
-    for (size_t i = 0; i < part->plain_count; i++)
-        if (ottl_plain_holds(part->conditions[i].ottl, at))
+    const struct ottl_plain *plain = part->plains, *end = plain + part->plain_count;
+    for (; plain < end; plain++)
+        if (ottl_plain_holds(plain, at))
             return EDIT_DROP;
     return part->plain_count < part->count ? drops_from(group, part, at, errors) : EDIT_KEEP;
 }

@@ -26,6 +26,7 @@ enum node_kind_of {
 
 struct ottl_field;
 struct ottl_function;
+struct ottl_plain;
 struct grok;
 
 struct ottl_node {
@@ -47,7 +48,8 @@ struct ottl_node {
     struct regex *regex;     /* CALL: its pattern */
     const struct grok *grok; /* CALL: its groups, of ExtractGrokPatterns */
     bool seeks;              /* CALL: record_sought has what it edits */
-    bool plain; /* COMPARE: an attribute or a text field is == or != a literal string */
+    const struct ottl_plain
+        *plain; /* COMPARE: how to evaluate it without a run; NULL: it needs one */
 };
 
 struct ottl {

@@ -102,11 +102,6 @@ enum ottl_result {
     OTTL_ERROR /* run->error says why it cannot be told */
 };
 
-/* Whether a bound condition compares an attribute or a text with a literal string, which never
- * fails and needs no run; and whether it holds. */
-bool ottl_is_plain(const struct ottl *condition);
-bool ottl_plain_holds(const struct ottl *condition, struct request_edit *at);
-
 /* Evaluates a bound statement or condition. */
 enum ottl_result ottl_eval(const struct ottl *ottl, struct ottl_run *run);
 

@@ -310,7 +310,7 @@ static struct ottl_value get_attributes(const struct ottl_node *path, struct ott
         cache ? attributes_find(&run->cache, key.bytes) : record_find(record, key.bytes);
     if (!found)
         return ottl_nil();
-    struct view text = ottl_short_text(found->any);
+    struct view text = value_short_text(found->any);
     if (text.data && path->key_count == 1)
         return ottl_string(text);
     value = value_read(found->any);

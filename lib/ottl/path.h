@@ -3,7 +3,6 @@
 #define LIB_OTTL_PATH_H
 
 #include "lib/ottl/node.h"
-#include "lib/wire/proto/proto_plain.h"
 
 enum ottl_access {
     ACCESS_ATTRIBUTES,
@@ -66,16 +65,6 @@ struct ottl_field {
     enum ottl_point_type type;
     bool fixed; /* it cannot be set */
 };
-
-/* The string of an AnyValue if it is shorter than 128 bytes, as most are. Data NULL: another value.
- */
-static inline struct view ottl_short_text(struct view any)
-{
-    if (any.size < 2 || any.data[0] != PLAIN_TAG(1, WIRE_LEN) || any.data[1] >= 0x80 ||
-        any.data[1] != any.size - 2)
-        return (struct view){0};
-    return (struct view){any.data + 2, any.size - 2};
-}
 
 extern const struct ottl_field *const ottl_fields[OTTL_CONTEXTS];
 

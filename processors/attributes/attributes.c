@@ -76,18 +76,27 @@ static bool attributes_open(void *instance, const struct env *env, char *error, 
            (!self->excludes || self->exclude_match);
 }
 
+static bool is_excluded(const struct attributes_processor *self, struct request_edit *at)
+{
+    return (self->include_match && !match_item(self->include_match, at)) ||
+           (self->exclude_match && match_excludes(self->exclude_match, at));
+}
+
 static enum edit_verdict attributes_run(const struct pass_step *step, struct request_edit *at,
                                         enum edit_level level)
 {
     const struct attributes_processor *self = step->self;
-    if (level == EDIT_ITEM && ((self->include_match && !match_item(self->include_match, at)) ||
-                               (self->exclude_match && match_excludes(self->exclude_match, at))))
+    static const struct request_context nothing;
+    if ((self->includes || self->excludes) && level == EDIT_ITEM && is_excluded(self, at))
         return EDIT_SKIP;
-    if (level == EDIT_POINT || at->signal != SIGNAL_METRICS) {
-        struct request_context context = {0};
-        if (self->reads_context)
-            context = batch_context(step->batch);
-        actions_run(self->actions, &context, record_sought(&at->records[level]));
+    if (level == EDIT_ITEM && at->signal == SIGNAL_METRICS)
+        return EDIT_KEEP;
+    struct attributes *list = record_sought(&at->records[level]);
+    if (self->reads_context) {
+        const struct request_context context = batch_context(step->batch);
+        actions_run(self->actions, &context, list);
+    } else {
+        actions_run(self->actions, &nothing, list);
     }
     return EDIT_KEEP;
 }

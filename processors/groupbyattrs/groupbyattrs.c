@@ -105,7 +105,7 @@ static struct group *group_of(struct regroup *work)
 static void begin_record(struct regroup *work, const struct proto_field *field, uint32_t list)
 {
     record_begin(&work->record, field, list, NULL, work->arena);
-    record_index(&work->record, NULL, NULL);
+    record_index(&work->record, NULL, false);
 }
 
 /* The record as it is now. */

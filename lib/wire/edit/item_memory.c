@@ -5,9 +5,8 @@
 #include <stdlib.h>
 
 enum {
-    HEAVY = 1 << 10, /* what a record takes at least of the arena for it to be worth freeing */
-    LIGHT = 64,      /* the same, once the arena is larger than AMPLE */
-    AMPLE = 256 << 10,
+    HEAVY = 1 << 10, /* what a record takes at least for it to be worth freeing; ITEM_LIGHT once */
+    AMPLE = 256 << 10,  /* the arena is larger than this */
     MOVED = 4 << 10,    /* what is used again needs no allocation to be moved */
     AROUND_MOST = 1024, /* attributes around the record; more take too long to look through */
 };
@@ -110,10 +109,10 @@ static bool keeps_memory(const struct moving *moving, const struct request_edit 
     return keeps;
 }
 
-bool item_free(struct request_edit *edit, const struct item_mark *mark)
+bool item_free_taken(struct request_edit *edit, const struct item_mark *mark, size_t taken)
 {
     struct arena *arena = edit->splice->arena;
-    size_t taken = arena->used - mark->arena.used, least = arena->used < AMPLE ? HEAVY : LIGHT;
+    size_t least = arena->used < AMPLE ? HEAVY : ITEM_LIGHT;
     struct moving moving = {.arena = arena, .mark = mark};
     uint8_t small[MOVED];
     if (taken < least || edit->signal == SIGNAL_PROFILES || too_many_around(edit, mark->level) ||

@@ -22,8 +22,18 @@ static inline struct item_mark item_mark(const struct request_edit *edit, enum e
                               edit->addition_count};
 }
 
+/* What a record takes at least of the arena for it to be looked at. */
+enum { ITEM_LIGHT = 64 };
+
+/* After a record that took as much. */
+bool item_free_taken(struct request_edit *edit, const struct item_mark *mark, size_t taken);
+
 /* After it; does nothing where that would not pay, or where memory that is used again was taken
  * meanwhile. False: no memory. */
-bool item_free(struct request_edit *edit, const struct item_mark *mark);
+static inline bool item_free(struct request_edit *edit, const struct item_mark *mark)
+{
+    size_t taken = edit->splice->arena->used - mark->arena.used;
+    return taken < ITEM_LIGHT || item_free_taken(edit, mark, taken);
+}
 
 #endif

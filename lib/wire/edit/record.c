@@ -138,7 +138,7 @@ static inline const uint8_t *index_field(const struct record *record, const uint
 }
 
 /* An empty list, whose memory stays. */
-static void begin_list(struct record *record, const struct key_cells *cells)
+static inline void begin_list(struct record *record, const struct key_cells *cells)
 {
     struct attributes *list = &record->attributes;
     list->arena = record->arena;
@@ -151,42 +151,39 @@ static void begin_list(struct record *record, const struct key_cells *cells)
         memset(list->first, 0, sizeof list->first);
 }
 
-/* Finds what is in the body; cells as those of record_index. False: it is in another form. */
-static bool find_fields(struct record *record, const struct key_cells *cells)
+/* Finds what is in a body of which nothing is known. False: it is in another form. */
+static __attribute__((noinline)) bool find_fields(struct record *record,
+                                                  const struct key_cells *cells)
 {
     const uint8_t *at = record->body.data, *end = at + record->body.size;
     const int attribute = record->list ? PLAIN_TAG(record->list, WIRE_LEN) : -1;
-    struct attributes *list = &record->attributes;
-    record->places->found = !record->note.attributes.data;
-    if (!record->places->found)
-        return index_noted(list, cells, record->note.attributes);
     memset(record->places->of, 0, sizeof record->places->of);
     if (record->body.size >= UINT32_MAX)
         return false;
     while (at && at < end)
-        at = *at == attribute ? index_attributes(list, cells, at, end, false)
+        at = *at == attribute ? index_attributes(&record->attributes, cells, at, end, false)
                               : index_field(record, at, end);
     return at;
 }
 
-/* The same from an empty list on. */
-static bool index_body(struct record *record, const struct key_cells *cells)
+/* Finds what is in the body; cells as those of record_index. False: it is in another form. */
+static inline bool index_body(struct record *record, const struct key_cells *cells)
 {
+    const bool noted = record->note.attributes.data;
     begin_list(record, cells);
-    bool found = find_fields(record, cells);
+    record->places->found = !noted;
+    bool found = noted ? index_noted(&record->attributes, cells, record->note.attributes) != NULL
+                       : find_fields(record, cells);
     if (!found || record->attributes.count >= UINT8_MAX)
         record->attributes.cells = NULL;
     return found;
 }
 
-void record_index(struct record *record, const struct key_cells *cells,
-                  const struct record_note *note)
+void record_index(struct record *record, const struct key_cells *cells, bool noted)
 {
     if (record->dictionary)
         cells = NULL;
-    if (note)
-        record->note = *note;
-    else
+    if (!noted)
         record->note.attributes.data = NULL;
     if (!record->places)
         record->places = arena_array_raw(record->arena, 1, sizeof *record->places);
@@ -249,14 +246,11 @@ struct attributes *record_attributes(struct record *record)
     return &record->attributes;
 }
 
-const struct attribute *record_find(struct record *record, struct view key)
+const struct attribute *record_search(struct record *record, struct view key)
 {
-    struct attributes *list = &record->attributes;
-    const uint8_t cell = record->cells ? record->cells->of[key_mark_of(key)] : 0;
-    if (cell)
-        return list->cells ? attributes_in_cell(list, cell, key) : attributes_search(list, key);
-    bool there = record->indexed && !record->cells && !record->dictionary;
-    return attributes_find(there ? list : record_attributes(record), key);
+    bool passes = record->cells && record->cells->of[key_mark_of(key)];
+    bool there = passes || (record->indexed && !record->cells && !record->dictionary);
+    return attributes_find(there ? &record->attributes : record_attributes(record), key);
 }
 
 bool record_attribute(struct record *record, struct view key, struct value *value)

@@ -62,10 +62,9 @@ void record_begin(struct record *record, const struct proto_field *field, uint32
 
 /* Finds all fields and attributes in one scan, for what reads several of them; otherwise each
  * reading is a scan of its own. cells: short attributes that do not pass are left out until all are
- * wanted; borrowed; NULL, or a record with a dictionary: none is. note: what is known of the body;
- * NULL: nothing. Of a zeroed record, or one that was begun before with the same arena. */
-void record_index(struct record *record, const struct key_cells *cells,
-                  const struct record_note *note);
+ * wanted; borrowed; NULL, or a record with a dictionary: none is. noted: record->note says what is
+ * known of the body. Of a zeroed record, or one that was begun before with the same arena. */
+void record_index(struct record *record, const struct key_cells *cells, bool noted);
 
 enum { RECORD_SHORT_MAX = 127 }; /* bytes of a KeyValue that a sieve may hold back */
 
@@ -82,14 +81,33 @@ static inline struct attributes *record_sought(struct record *record)
     return &record->attributes;
 }
 
+/* The same as record_find, wherever the attribute is. */
+const struct attribute *record_search(struct record *record, struct view key);
+
 /* The first with a key; NULL: none. */
-const struct attribute *record_find(struct record *record, struct view key);
+static inline const struct attribute *record_find(struct record *record, struct view key)
+{
+    struct attributes *list = &record->attributes;
+    const uint8_t cell = record->cells ? record->cells->of[key_mark_of(key)] : 0;
+    return cell && list->cells ? attributes_in_cell(list, cell, key) : record_search(record, key);
+}
 
 /* The same as its value. False: absent. */
 bool record_attribute(struct record *record, struct view key, struct value *value);
 
 /* A field as it is now, the last one of its number. False: absent. */
 bool record_get(const struct record *record, uint32_t number, struct proto_field *field);
+
+/* The content of a text field as it is now; empty: absent. */
+static inline struct view record_string(const struct record *record, uint32_t number)
+{
+    const struct record_note *note = &record->note;
+    struct proto_field field;
+    if (record->indexed && !record->field_count && note->attributes.data && note->field &&
+        note->number == number && note->field[1] < 0x80)
+        return (struct view){note->field + 2, note->field[1]};
+    return record_get(record, number, &field) ? field.bytes : VIEW("");
+}
 
 /* The value of a fixed64 field as it is now; 0: absent. */
 uint64_t record_fixed64(const struct record *record, uint32_t number);

@@ -13,7 +13,7 @@ enum {
     FIRST_ADDITIONS = 64
 };
 
-static enum edit_verdict call(struct request_edit *edit, enum edit_level level)
+static inline enum edit_verdict call(struct request_edit *edit, enum edit_level level)
 {
     enum edit_verdict verdict = EDIT_KEEP;
     if (edit->levels & EDIT_BIT(level))
@@ -26,14 +26,15 @@ static enum edit_verdict call(struct request_edit *edit, enum edit_level level)
     return edit->splice->failed ? EDIT_ABORT : verdict;
 }
 
+/* noted: the record's note says what is known of it. */
 static inline void begin_record(struct request_edit *edit, enum edit_level level,
-                                const struct proto_field *field, const struct record_note *note)
+                                const struct proto_field *field, bool noted)
 {
     const struct otlp_dictionary *dictionary =
         edit->dictionary.of[OTLP_TABLE_STRING].count ? &edit->dictionary : NULL;
     record_begin(&edit->records[level], field, edit_list(edit->signal, level, edit->point_kind),
                  dictionary, edit->splice->arena);
-    record_index(&edit->records[level], edit->sifts[level], note);
+    record_index(&edit->records[level], edit->sifts[level], noted);
 }
 
 static void begin_head(struct request_edit *edit, enum edit_level level, struct view entry)
@@ -41,7 +42,7 @@ static void begin_head(struct request_edit *edit, enum edit_level level, struct 
     struct proto_scan scan = proto_scan_begin(entry);
     struct proto_field head;
     bool there = proto_scan_next(&scan, &head) && head.number == ENTRY_HEAD;
-    begin_record(edit, level, there ? &head : NULL, NULL);
+    begin_record(edit, level, there ? &head : NULL, false);
 }
 
 /* The verdict on a record that is done, without what was made for it. */
@@ -62,7 +63,7 @@ static enum edit_verdict edit_point(struct request_edit *edit, const struct prot
 {
     edit->data = holder;
     const struct item_mark mark = item_mark(edit, EDIT_POINT);
-    begin_record(edit, EDIT_POINT, field, NULL);
+    begin_record(edit, EDIT_POINT, field, false);
     enum edit_verdict verdict = call(edit, EDIT_POINT);
     struct record *point = &edit->records[EDIT_POINT];
     edit->point_index++;
@@ -129,27 +130,31 @@ static enum edit_verdict edit_points(struct request_edit *edit)
 
 /* ---- items, scopes, resources ---- */
 
-/* What an attribute changes of its item. False: nothing. */
+/* What an attribute that changed changes of its item. False: nothing. */
 static inline bool attribute_edit(struct request_edit *edit, const struct record *item,
                                   const struct attribute *each, struct splice_edit *change)
 {
     const uint8_t *from = each->source.data;
     struct view text = {0};
-    if (!each->changed && !each->gone)
-        return false;
-    if (!from && each->gone)
-        return false;
     if (!each->gone) {
         text = attributes_field(each, item->list, item->arena);
         if (!text.data)
             edit->splice->failed = true;
-        if (view_eq(each->key, PROFILE_ATTRIBUTE))
+        if (view_eq_short(each->key, PROFILE_ATTRIBUTE))
             edit->notes_spoilt = true;
+    } else if (!from) {
+        return false;
     }
-    size_t at =
-        (size_t)((from ? from : item->body.data + item->body.size) - edit->splice->source.data);
-    *change = (struct splice_edit){at, each->source.size, text};
+    if (!from)
+        from = item->body.data + item->body.size;
+    *change =
+        (struct splice_edit){(size_t)(from - edit->splice->source.data), each->source.size, text};
     return true;
+}
+
+static inline bool is_edited(const struct attribute *attribute)
+{
+    return attribute->changed | attribute->gone;
 }
 
 /* As pieces, which are spliced later. */
@@ -160,7 +165,7 @@ static void add_attribute_pieces(struct request_edit *edit, const struct record 
     if (!piece_open(edit, &item->field))
         return;
     for (size_t i = 0; i < list->count; i++) {
-        if (!attribute_edit(edit, item, &list->items[i], &change))
+        if (!is_edited(&list->items[i]) || !attribute_edit(edit, item, &list->items[i], &change))
             continue;
         const uint8_t *from = edit->splice->source.data + change.at;
         piece_text(edit, from, from + change.remove, change.insert);
@@ -185,7 +190,7 @@ static bool add_attributes(struct request_edit *edit, const struct record *item)
         return false;
     const struct attribute *last = list->items + list->count;
     for (const struct attribute *each = list->items; each < last; each++) {
-        if (!attribute_edit(edit, item, each, next))
+        if (!is_edited(each) || !attribute_edit(edit, item, each, next))
             continue;
         growth += (int64_t)next->insert.size - (int64_t)next->remove;
         next++;
@@ -205,21 +210,24 @@ static bool add_item(struct request_edit *edit, struct record *item)
     return text.data;
 }
 
+/* The note on the span with this body; NULL: there is none that tells of its attributes. */
+static inline const struct otlp_span_note *find_note(struct request_edit *edit, struct view body)
+{
+    const struct otlp_span_note *row = (const void *)edit->notes.data, *end = row;
+    const size_t at = (size_t)(body.data - edit->splice->source.data);
+    row += edit->noted;
+    end += edit->notes.size / sizeof *row;
+    for (; row < end && row->at < at; row++)
+        edit->noted++;
+    return row < end && row->at == at && row->attributes_end ? row : NULL;
+}
+
 /* What a note says of a span. False: there is none. */
-static inline bool noted(struct request_edit *edit, struct view body, struct record_note *note)
+static inline bool take_note(struct request_edit *edit, struct view body, struct record_note *note)
 {
     enum { SPAN_NAME = 5, SPAN_START = 7 };
-    const struct otlp_span_note *rows = (const void *)edit->notes.data, *row;
-    const size_t count = edit->notes.size / sizeof *rows,
-                 at = (size_t)(body.data - edit->splice->source.data);
-    size_t i = edit->noted;
-    while (i < count && rows[i].at < at)
-        i++;
-    edit->noted = i;
-    if (i == count)
-        return false;
-    row = &rows[i];
-    if (row->at != at || !row->attributes_end)
+    const struct otlp_span_note *row = find_note(edit, body);
+    if (!row)
         return false;
     note->attributes = view_between(body.data + row->attributes, body.data + row->attributes_end);
     note->number = SPAN_NAME;
@@ -231,11 +239,11 @@ static inline bool noted(struct request_edit *edit, struct view body, struct rec
 }
 
 /* What becomes of an item, whose changes are in its record then. */
-static enum edit_verdict call_item(struct request_edit *edit, const struct proto_field *field,
-                                   const struct record_note *note)
+static inline enum edit_verdict call_item(struct request_edit *edit,
+                                          const struct proto_field *field, bool noted)
 {
     edit->point_kind = EDIT_NO_POINT;
-    begin_record(edit, EDIT_ITEM, field, note);
+    begin_record(edit, EDIT_ITEM, field, noted);
     enum edit_verdict verdict = call(edit, EDIT_ITEM);
     if (verdict == EDIT_DROP)
         edit->items_dropped += otlp_item_count(edit->signal, field->bytes);
@@ -244,12 +252,11 @@ static enum edit_verdict call_item(struct request_edit *edit, const struct proto
     return verdict;
 }
 
-static enum edit_verdict edit_item(struct request_edit *edit, const struct proto_field *field)
+static inline enum edit_verdict edit_item(struct request_edit *edit,
+                                          const struct proto_field *field)
 {
     struct record *item = &edit->records[EDIT_ITEM];
-    struct record_note note;
-    enum edit_verdict verdict =
-        call_item(edit, field, noted(edit, field->bytes, &note) ? &note : NULL);
+    enum edit_verdict verdict = call_item(edit, field, take_note(edit, field->bytes, &item->note));
     if (verdict == EDIT_DROP) {
         piece_text(edit, field->start, field->end, (struct view){0});
     } else if (verdict != EDIT_ABORT && record_changed(item) && !add_item(edit, item)) {
@@ -292,7 +299,7 @@ static enum edit_verdict edit_additions(struct request_edit *edit, size_t *kept)
         if (!proto_scan_next(&scan, &field))
             continue;
         edit->generation = edit->additions[i].generation;
-        verdict = call_item(edit, &field, NULL);
+        verdict = call_item(edit, &field, false);
         if (verdict == EDIT_DROP || verdict == EDIT_ABORT)
             continue;
         if (record_changed(&edit->records[EDIT_ITEM]))

@@ -21,8 +21,8 @@ enum edit_level {
 
 enum edit_verdict {
     EDIT_KEEP,
-    EDIT_DROP, /* the record goes, with all in it; what is empty then goes too */
     EDIT_SKIP, /* keep it, and call for nothing in it */
+    EDIT_DROP, /* the record goes, with all in it; what is empty then goes too */
     EDIT_ABORT /* the request is left as it was */
 };
 

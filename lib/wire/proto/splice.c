@@ -172,12 +172,32 @@ void splice_abandon(struct splice *splice)
         splice->count = splice->frames[i].edit - 1;
 }
 
+/* Copies up to 16 bytes, by their first and last ones, which may overlap. */
+static inline void put_few(uint8_t *out, const uint8_t *from, size_t size)
+{
+    if (size >= 8) {
+        memcpy(out, from, 8);
+        memcpy(out + size - 8, from + size - 8, 8);
+    } else if (size >= 4) {
+        memcpy(out, from, 4);
+        memcpy(out + size - 4, from + size - 4, 4);
+    } else if (size) {
+        out[0] = from[0];
+        out[size / 2] = from[size / 2];
+        out[size - 1] = from[size - 1];
+    }
+}
+
 /* As proto_bytes_put, without a call for what is short. */
-static inline uint8_t *splice_put(uint8_t *out, struct view bytes)
+static inline __attribute__((always_inline)) uint8_t *splice_put(uint8_t *out, struct view bytes)
 {
     enum { WORD = 16 };
-    if (bytes.size < WORD || bytes.size > 4 * WORD)
-        return proto_bytes_put(out, bytes);
+    if (bytes.size > 4 * WORD)
+        return (uint8_t *)memcpy(out, bytes.data, bytes.size) + bytes.size;
+    if (bytes.size <= WORD) {
+        put_few(out, bytes.data, bytes.size);
+        return out + bytes.size;
+    }
     memcpy(out, bytes.data, WORD);
     if (bytes.size > 2 * WORD) {
         memcpy(out + WORD, bytes.data + WORD, WORD);
@@ -185,6 +205,16 @@ static inline uint8_t *splice_put(uint8_t *out, struct view bytes)
     }
     memcpy(out + bytes.size - WORD, bytes.data + bytes.size - WORD, WORD);
     return out + bytes.size;
+}
+
+/* As proto_varint_put, sooner for a length of two bytes, as a span has. */
+static inline uint8_t *put_length(uint8_t *out, size_t size)
+{
+    if (size < 0x80 || size >= 0x4000)
+        return proto_varint_put(out, size);
+    out[0] = (uint8_t)(size | 0x80);
+    out[1] = (uint8_t)(size >> 7);
+    return out + 2;
 }
 
 size_t splice_size(const struct splice *splice)
@@ -195,13 +225,13 @@ size_t splice_size(const struct splice *splice)
 void splice_write(const struct splice *splice, uint8_t *out)
 {
     assert(splice->depth == 0 && !splice->failed);
+    const uint8_t *source = splice->source.data;
+    const struct splice_edit *edit = splice->edits, *last = edit + splice->count;
     size_t at = 0;
-    for (size_t i = 0; i < splice->count; i++) {
-        const struct splice_edit *edit = &splice->edits[i];
-        struct view kept = {splice->source.data + at, edit->at - at};
-        out = splice_put(out, kept);
+    for (; edit < last; edit++) {
+        out = splice_put(out, (struct view){source + at, edit->at - at});
         if (splice_is_length(edit))
-            out = proto_varint_put(out, edit->insert.size);
+            out = put_length(out, edit->insert.size);
         else
             out = splice_put(out, edit->insert);
         at = edit->at + edit->remove;

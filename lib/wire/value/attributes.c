@@ -31,10 +31,9 @@ static bool grow(struct attributes *attributes)
     return true;
 }
 
-/* Puts the last item into its cell. */
-static inline void enter_cell(struct attributes *attributes, uint8_t mark)
+/* Puts the last item into the cell of its mark. */
+static inline void enter_cell(struct attributes *attributes, uint8_t cell)
 {
-    const uint8_t cell = attributes->cells->of[mark];
     if (cell && attributes->first[cell])
         attributes->shared = true;
     else if (cell)
@@ -43,15 +42,21 @@ static inline void enter_cell(struct attributes *attributes, uint8_t mark)
         attributes->cells = NULL;
 }
 
-static inline struct attribute *add(struct attributes *attributes, struct view key)
+/* sought: one without a cell is one that nobody looks for. */
+static inline struct attribute *add(struct attributes *attributes, struct view key, bool sought)
 {
     const uint8_t mark = key_mark_of(key);
     if (attributes->failed || (attributes->count == attributes->capacity && !grow(attributes)))
         return NULL;
     struct attribute *item = &attributes->items[attributes->count];
     attributes->marks[attributes->count++] = mark;
-    if (attributes->cells)
-        enter_cell(attributes, mark);
+    if (attributes->cells) {
+        const uint8_t cell = attributes->cells->of[mark];
+        if (cell || sought)
+            enter_cell(attributes, cell);
+        else
+            attributes->cells = NULL;
+    }
     item->key = key;
     item->changed = item->gone = false;
     return item;
@@ -61,7 +66,7 @@ bool attributes_append(struct attributes *attributes, struct view body, struct v
 {
     const uint8_t *value;
     struct view key = plain_key(body, &value);
-    struct attribute *item = key.data ? add(attributes, key) : NULL;
+    struct attribute *item = key.data ? add(attributes, key, true) : NULL;
     if (!item)
         return false;
     item->any = view_between(value, body.data + body.size);
@@ -71,7 +76,7 @@ bool attributes_append(struct attributes *attributes, struct view body, struct v
 
 bool attributes_take(struct attributes *attributes, const struct attribute *item)
 {
-    struct attribute *taken = add(attributes, item->key);
+    struct attribute *taken = add(attributes, item->key, true);
     if (taken)
         *taken = *item;
     return taken;
@@ -101,7 +106,7 @@ void attributes_read(struct attributes *attributes, struct view message, uint32_
         struct view source = view_between(field.start, field.end);
         if (attributes_append(attributes, field.bytes, source))
             continue;
-        struct attribute *item = add(attributes, otlp_key(field.bytes));
+        struct attribute *item = add(attributes, otlp_key(field.bytes), true);
         attributes->partial = !item;
         if (!item)
             return;
@@ -273,18 +278,6 @@ bool attributes_get(struct attributes *attributes, struct view key, struct value
     return found;
 }
 
-void attributes_change_any(struct attributes *attributes, struct attribute *attribute,
-                           struct view any)
-{
-    attributes->failed = attributes->failed || !any.data;
-    if (attributes->failed)
-        return;
-    attribute->any = any;
-    attribute->made = (struct view){0};
-    attribute->changed = true;
-    attributes->changed = true;
-}
-
 void attributes_change(struct attributes *attributes, struct attribute *attribute,
                        const struct value *value)
 {
@@ -293,9 +286,7 @@ void attributes_change(struct attributes *attributes, struct attribute *attribut
 
 struct attribute *attributes_add(struct attributes *attributes, struct view key, struct view any)
 {
-    struct attribute *item = add(attributes, key);
-    if (attributes->cells && !attributes->cells->of[key_mark_of(key)])
-        attributes->cells = NULL; /* nobody said that it would look for this key */
+    struct attribute *item = add(attributes, key, false);
     if (item) {
         item->source = (struct view){0};
         attributes_change_any(attributes, item, any);
@@ -337,28 +328,12 @@ void attributes_set(struct attributes *attributes, struct view key, const struct
     attributes_set_any(attributes, key, value_any(value, attributes->arena));
 }
 
-void attributes_remove(struct attributes *attributes, struct attribute *attribute)
-{
-    attribute->gone = true;
-    attributes->changed = true;
-}
-
 void attributes_name(struct attributes *attributes, struct attribute *attribute, struct view key)
 {
     attribute->key = key;
     attributes->marks[attribute - attributes->items] = key_mark_of(key);
     attributes->index = NULL;
     attributes->cells = NULL;
-}
-
-bool attributes_delete(struct attributes *attributes, struct view key)
-{
-    struct attribute *item = attributes_find(attributes, key);
-    if (item) {
-        attributes_remove(attributes, item);
-        attributes_keep_one(attributes, item);
-    }
-    return item;
 }
 
 size_t attributes_count(const struct attributes *attributes)

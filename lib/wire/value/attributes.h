@@ -59,10 +59,26 @@ void attributes_change(struct attributes *attributes, struct attribute *attribut
  * no room. */
 struct attribute *attributes_add(struct attributes *attributes, struct view key, struct view any);
 void attributes_set_any(struct attributes *attributes, struct view key, struct view any);
-void attributes_change_any(struct attributes *attributes, struct attribute *attribute,
-                           struct view any);
-bool attributes_delete(struct attributes *attributes, struct view key); /* all with the key */
-void attributes_remove(struct attributes *attributes, struct attribute *attribute);
+static inline void attributes_change_any(struct attributes *attributes, struct attribute *attribute,
+                                         struct view any)
+{
+    attributes->failed = attributes->failed || !any.data;
+    if (attributes->failed)
+        return;
+    attribute->any = any;
+    attribute->made = (struct view){0};
+    attribute->changed = true;
+    attributes->changed = true;
+}
+
+static inline void attributes_remove(struct attributes *attributes, struct attribute *attribute)
+{
+    attribute->gone = true;
+    attributes->changed = true;
+}
+
+/* All with the key. */
+static inline bool attributes_delete(struct attributes *attributes, struct view key);
 
 /* What its key, a reference, stands for; its bytes stay as they came. */
 void attributes_name(struct attributes *attributes, struct attribute *attribute, struct view key);
@@ -99,6 +115,16 @@ static inline void attributes_keep_one(struct attributes *attributes, const stru
 {
     if (!attributes->cells || attributes->shared)
         attributes_remove_others(attributes, kept);
+}
+
+static inline bool attributes_delete(struct attributes *attributes, struct view key)
+{
+    struct attribute *item = attributes_find(attributes, key);
+    if (item) {
+        attributes_remove(attributes, item);
+        attributes_keep_one(attributes, item);
+    }
+    return item;
 }
 
 /* How many there are. */

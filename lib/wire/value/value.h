@@ -8,7 +8,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/bytes.h"
-#include "lib/wire/proto/proto_scan.h"
+#include "lib/wire/proto/proto_plain.h"
 
 enum value_kind {
     VALUE_EMPTY,
@@ -39,6 +39,16 @@ static inline struct value value_string(struct view text)
 static inline struct value value_int(int64_t integer)
 {
     return (struct value){.kind = VALUE_INT, .integer = integer};
+}
+
+/* The string of an AnyValue's body if it is shorter than 128 bytes, as most are. Data NULL: another
+ * value. */
+static inline struct view value_short_text(struct view any)
+{
+    if (any.size < 2 || any.data[0] != PLAIN_TAG(1, WIRE_LEN) || any.data[1] >= 0x80 ||
+        any.data[1] != any.size - 2)
+        return (struct view){0};
+    return (struct view){any.data + 2, any.size - 2};
 }
 
 /* The value in an AnyValue's body. */

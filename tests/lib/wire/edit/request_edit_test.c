@@ -332,7 +332,7 @@ START_TEST(attributes_that_do_not_pass_the_sieve_are_left_out)
     ck_assert(proto_scan_next(&scan, &field));
     record_begin(&record, &field, 9, NULL, &arena);
     key_cells_make(&cells, &sieve);
-    record_index(&record, &cells, NULL);
+    record_index(&record, &cells, false);
     ck_assert_uint_eq(attributes_count(record_sought(&record)), 1);
     ck_assert_uint_eq(attributes_count(record_attributes(&record)), 3);
     ck_assert_uint_eq(attributes_count(record_sought(&record)), 3);
