@@ -5,7 +5,7 @@
 
 #include <ctype.h>
 
-enum { SPAN_STATUS = 15, LIST_MOST = 10000 };
+enum { SPAN_STATUS = 15, LIST_MOST = 10000, ID_MAX = 16 };
 
 static bool is(struct ottl_run *run, const struct ottl_node *path, const struct ottl_value *value,
                enum ottl_type type)
@@ -184,10 +184,21 @@ static void set_body(const struct ottl_node *path, struct ottl_run *run,
 
 /* ---- ids ---- */
 
+/* An id of zeros is none, and its field is left out (OTLP, trace.proto: an empty value). */
+static void put_id(const struct ottl_node *path, struct ottl_run *run, struct view id)
+{
+    static const uint8_t zeros[ID_MAX];
+    struct record *record = ottl_path_record(path, run);
+    if (id.size <= ID_MAX && memcmp(id.data, zeros, id.size) == 0)
+        record_clear(record, path->field->number);
+    else
+        record_set_bytes(record, path->field->number, id);
+}
+
 static void set_id(const struct ottl_node *path, struct ottl_run *run, const struct ottl_value *to,
                    size_t size)
 {
-    uint8_t id[16];
+    uint8_t id[ID_MAX];
     if (!is(run, path, to, TYPE_STRING))
         return;
     if (!text_hex_bytes(to->bytes, id, size)) {
@@ -196,7 +207,7 @@ static void set_id(const struct ottl_node *path, struct ottl_run *run, const str
     }
     struct view kept = ottl_keep(run, (struct view){id, size});
     if (kept.data)
-        record_set_bytes(ottl_path_record(path, run), path->field->number, kept);
+        put_id(path, run, kept);
 }
 
 /* Whether it can be the key or the value of a list-member (W3C Trace Context 3.3.1.3, without what
@@ -409,7 +420,7 @@ void ottl_path_set(const struct ottl_node *path, struct ottl_run *run, const str
     case ACCESS_TRACE_ID:
     case ACCESS_SPAN_ID:
         if (is(run, path, to, ids))
-            record_set_bytes(ottl_path_record(path, run), path->field->number, to->bytes);
+            put_id(path, run, to->bytes);
         break;
     case ACCESS_TRACE_ID_TEXT:
     case ACCESS_SPAN_ID_TEXT:
