@@ -9,12 +9,13 @@
 
 enum { GROK_DEPTH = 32, ERROR_SIZE = 200 };
 
-/* One expansion of a pattern. Groups are named __0, __1 and so on, since PCRE2's names are short
- * and have no dots. */
+/* One expansion of a pattern. Groups are named __0, __1 and so on, those that the pattern itself
+ * names as well, since PCRE2's names are short and have no dots. */
 struct expansion {
     const struct ottl_node *definitions; /* of the call; NULL: none */
     bool named_only;
     struct grok *grok;
+    struct arena *arena;
     struct bytes out;
     char error[ERROR_SIZE];
 };
@@ -133,15 +134,63 @@ static bool open_group(struct expansion *expansion, const struct reference *refe
            bytes_printf(&expansion->out, "(?P<__%zu>", group) == BYTES_OK;
 }
 
+/* Reads (?P<name> or (?<name>. False: the text does not begin with it; it is unchanged. */
+static bool take_own_name(struct view *text, struct view *name)
+{
+    struct view rest = *text;
+    if (!take(&rest, '(') || !take(&rest, '?'))
+        return false;
+    (void)take(&rest, 'P');
+    if (!take(&rest, '<'))
+        return false;
+    *name = take_word(&rest, false);
+    if (!name->size || isdigit(*name->data) || !take(&rest, '>'))
+        return false;
+    *text = rest;
+    return true;
+}
+
+/* Opens a group that the pattern names, with a dot for each ___. */
+static bool open_own_group(struct expansion *expansion, struct view name)
+{
+    char *copy = arena_text(expansion->arena, name), *to = copy;
+    for (const char *from = copy; copy && *from; to++) {
+        bool dot = strncmp(from, "___", 3) == 0;
+        *to = dot ? '.' : *from;
+        from += dot ? 3 : 1;
+    }
+    struct reference reference = {.name = name, .key = {(uint8_t *)copy, (size_t)(to - copy)}};
+    return copy && open_group(expansion, &reference);
+}
+
+/* Copies a character that begins no reference, or an escape sequence. */
+static bool copy_character(struct expansion *expansion, struct view *pattern, bool *in_class)
+{
+    size_t size = *pattern->data == '\\' && pattern->size > 1 ? 2 : 1;
+    struct view name;
+    if (!*in_class && take_own_name(pattern, &name))
+        return open_own_group(expansion, name);
+    if (!*in_class && *pattern->data == '[') { /* a ] right behind is a member of the class */
+        *in_class = true;
+        size += size < pattern->size && pattern->data[size] == '^';
+        size += size < pattern->size && pattern->data[size] == ']';
+    } else if (*pattern->data == ']') {
+        *in_class = false;
+    }
+    bool ok = bytes_append(&expansion->out, pattern->data, size) == BYTES_OK;
+    *pattern = (struct view){pattern->data + size, pattern->size - size};
+    return ok;
+}
+
 /* Appends a pattern with its references expanded. False: an error, or out is full. */
 static bool expand(struct expansion *expansion, struct view pattern, unsigned depth)
 {
     struct reference reference;
+    bool in_class = false;
     while (pattern.size) {
         if (!take_reference(&pattern, &reference)) {
-            if (bytes_append(&expansion->out, pattern.data, 1) != BYTES_OK)
+            if (!copy_character(expansion, &pattern, &in_class))
                 return false;
-            pattern = (struct view){pattern.data + 1, pattern.size - 1};
             continue;
         }
         struct view definition = definition_of(expansion, reference.name);
@@ -162,20 +211,8 @@ static bool expand(struct expansion *expansion, struct view pattern, unsigned de
 
 /* ---- the groups of the compiled pattern ---- */
 
-/* A name that the pattern itself gives a group, with a dot for each ___. */
-static struct view own_name(const char *name, struct arena *arena)
-{
-    char *copy = arena_text(arena, view_of(name)), *to = copy;
-    for (const char *from = copy; copy && *from; to++) {
-        bool dot = strncmp(from, "___", 3) == 0;
-        *to = dot ? '.' : *from;
-        from += dot ? 3 : 1;
-    }
-    return (struct view){(uint8_t *)copy, copy ? (size_t)(to - copy) : 0};
-}
-
 /* Puts the references' names into the places of their groups. */
-static bool number_groups(struct grok *grok, const struct regex *regex, struct arena *arena)
+static void number_groups(struct grok *grok, const struct regex *regex)
 {
     const struct grok from = *grok;
     memset(grok->groups, 0, sizeof grok->groups);
@@ -187,14 +224,11 @@ static bool number_groups(struct grok *grok, const struct regex *regex, struct a
                                       : ULONG_MAX;
         if (reference < from.references)
             grok->groups[i] = from.groups[reference];
-        else if (*name && !(grok->groups[i].name = own_name(name, arena)).data)
-            return false;
     }
     for (size_t i = 1; i < REGEX_GROUPS_MAX; i++) /* a type is that of a key */
         for (size_t j = 1; j < REGEX_GROUPS_MAX && !grok->groups[i].converter; j++)
             if (grok->groups[i].name.size && view_eq(grok->groups[i].name, grok->groups[j].name))
                 grok->groups[i].converter = grok->groups[j].converter;
-    return true;
 }
 
 static const char *wrong_argument(const struct ottl_node *call)
@@ -223,6 +257,7 @@ struct regex *grok_compile(struct ottl_node *call, struct arena *arena, char *er
         .definitions = ottl_has(call, 3) ? call->items[3] : NULL,
         .named_only = ottl_has(call, 2) && call->items[2]->value.boolean,
         .grok = grok,
+        .arena = arena,
         .error = "longer than 8192 bytes with all references, or out of memory",
     };
     struct regex *regex = NULL;
@@ -236,11 +271,8 @@ struct regex *grok_compile(struct ottl_node *call, struct arena *arena, char *er
     else
         snprintf(error, error_size, "%s", expansion.error);
     bytes_release(&expansion.out);
-    if (regex && !number_groups(grok, regex, arena)) {
-        snprintf(error, error_size, "out of memory");
-        regex_free(regex);
-        return NULL;
-    }
+    if (regex)
+        number_groups(grok, regex);
     call->grok = grok;
     return regex;
 }

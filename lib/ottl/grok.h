@@ -13,6 +13,13 @@ struct grok {
     size_t references; /* while it is expanded: those that are groups */
 };
 
+struct grok_pattern {
+    const char *name, *pattern;
+};
+
+/* By what writes such logs; each ends with a name that is NULL. */
+extern const struct grok_pattern grok_web[], grok_network[], grok_java[], grok_services[];
+
 /* The built-in definition of a name; data NULL: there is none. */
 struct view grok_definition(struct view name);
 

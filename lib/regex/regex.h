@@ -12,7 +12,7 @@
 #include "lib/base/bytes.h"
 
 enum {
-    REGEX_GROUPS_MAX = 64,       /* with the whole match */
+    REGEX_GROUPS_MAX = 128,      /* with the whole match */
     REGEX_PATTERN_MAX = 8192,    /* bytes */
     REGEX_STEPS_MAX = 1000000,   /* of one match, about 10 ms */
     REGEX_STEPS_BRIEF = 10000,   /* the same while matches keep reaching it */
