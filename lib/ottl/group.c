@@ -42,6 +42,7 @@ struct ottl_group {
 struct teller {
     struct key_report *report;
     const char *path;
+    size_t first; /* number of the first text of a list that is at the path */
     char *error;
     size_t error_size;
     bool any;
@@ -59,7 +60,8 @@ static void tell(struct teller *teller, const char *path, const char *text)
 /* The place of the i-th text of a list; list NULL: the list itself is at the path. */
 static void place_of(const struct teller *teller, const char *list, size_t i, char place[200])
 {
-    snprintf(place, 200, "%s%s%s[%zu]", teller->path, list ? "." : "", list ? list : "", i);
+    snprintf(place, 200, "%s%s%s[%zu]", teller->path, list ? "." : "", list ? list : "",
+             list ? i : teller->first + i);
 }
 
 static void tell_fault(struct teller *teller, const char *list, size_t i, const char *text,
@@ -317,7 +319,7 @@ static bool is_mode(const char *word, enum ottl_error_mode *mode)
 void ottl_group_check(const struct ottl_settings *settings, enum signal signal, const char *path,
                       struct key_report *report)
 {
-    struct teller teller = {.report = report, .path = path};
+    struct teller teller = {.report = report, .path = path, .first = settings->first};
     enum ottl_error_mode mode;
     char mode_path[200];
     snprintf(mode_path, sizeof mode_path, "%s.error_mode", path);
@@ -349,7 +351,8 @@ struct ottl_group *ottl_group_new(const struct ottl_settings *settings, enum sig
                                   const char *path, enum ottl_error_mode mode, char *error,
                                   size_t error_size)
 {
-    struct teller teller = {.path = path, .error = error, .error_size = error_size};
+    struct teller teller = {
+        .path = path, .first = settings->first, .error = error, .error_size = error_size};
     struct ottl_group *group = make(&teller, settings, signal, true);
     if (group) {
         group->mode = mode;

@@ -20,6 +20,7 @@ struct ottl_settings {
     char *context;    /* "": inferred from the paths */
     char *error_mode; /* "": the processor's */
     bool flat;        /* it was a list of strings */
+    size_t first;     /* of the strings, its number in their list */
 };
 
 /* Where what cannot be evaluated is counted and logged: once a minute. */

@@ -186,28 +186,55 @@ static void fill_group(const struct level *level, const struct key *key, const s
     fill_level(&inner);
 }
 
-/* A list of strings as the section that it stands for. */
+/* The strings of a list, from the n-th item on, as the section that they stand for. */
 static void fill_short(const struct level *level, const struct key *key, const struct node *node,
-                       const char *path)
+                       const char *path, size_t n)
 {
     struct key_groups *groups = (void *)(level->config + key->offset);
+    char *item = (char *)groups->items + n * key->item_size;
     struct node list = *node, *items[] = {&list};
     struct node section = {.kind = NODE_MAP, .items = items, .count = 1};
     list.key = key->rows[0].name;
+    list.items += n;
+    list.count -= n;
     section.file = node->file;
     section.line = node->line;
-    groups->count = 1;
-    *(bool *)(void *)((char *)groups->items + key->present) = true;
+    groups->count = n + 1;
+    *(bool *)(void *)(item + key->present) = true;
     struct level inner = {
         .table = key->rows,
         .section = &section,
         .place = node,
         .path = path,
-        .config = groups->items,
+        .config = item,
         .problems = level->problems,
         .asleep = level->asleep,
     };
     fill_level(&inner);
+}
+
+/* Sets how many structs come before the strings of a list. False: they are mixed otherwise than a
+ * key may have it, which was told. */
+static bool parted(const struct level *level, const struct key *key, const struct node *node,
+                   const char *path, size_t *structs)
+{
+    char item[FILL_PATH + 24];
+    size_t n = 0, i;
+    while (n < node->count && node->items[n]->kind != NODE_SCALAR)
+        n++;
+    for (i = n; i < node->count && node->items[i]->kind != NODE_MAP; i++)
+        ;
+    *structs = n;
+    bool late = n > 0 && n < node->count && !(key->flags & KEY_SHORT_LAST);
+    if (!late && i == node->count)
+        return true;
+    snprintf(item, sizeof item, "%s[%zu]", path, late ? n : i);
+    problems_add(level->problems, node->items[late ? n : i], item, "%s",
+                 late ? "found a string behind sections, expected a section"
+                 : key->flags & KEY_SHORT_LAST
+                     ? "found a section behind strings, expected a string: sections come first"
+                     : "found a section behind strings, expected a string");
+    return false;
 }
 
 static void fill_groups(const struct level *level, const struct key *key, const struct node *node)
@@ -222,14 +249,12 @@ static void fill_groups(const struct level *level, const struct key *key, const 
                      node_kind_words(node));
         return;
     }
+    size_t count = node->count;
+    bool ok = !(key->flags & KEY_SHORT) || parted(level, key, node, path, &count);
     groups->items = calloc(node->count + 1, key->item_size);
-    groups->count = groups->items ? node->count : 0;
+    groups->count = groups->items ? count : 0;
     if (!groups->items)
         problems_add(level->problems, node, path, "out of memory");
-    if ((key->flags & KEY_SHORT) && groups->count && node->items[0]->kind == NODE_SCALAR) {
-        fill_short(level, key, node, path);
-        return;
-    }
     for (size_t i = 0; i < groups->count; i++) {
         snprintf(item, sizeof item, "%s[%zu]", path, i);
         struct level inner = {
@@ -243,6 +268,8 @@ static void fill_groups(const struct level *level, const struct key *key, const 
         };
         fill_level(&inner);
     }
+    if (ok && groups->items && count < node->count)
+        fill_short(level, key, node, path, count);
 }
 
 static size_t names_of(const struct level *level, const char *names[NAMES_MAX])

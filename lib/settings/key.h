@@ -82,7 +82,8 @@ enum key_flag {
     KEY_ATTRIBUTES = 512, /* MAP: its item `attributes` may be a list of {name, value} */
     KEY_WARNED = 256,     /* IGNORED: if given, a warning says that it has no effect */
     KEY_SHORT = 1024,     /* GROUPS: a list of strings is one struct, whose row 0, a LIST, it is */
-    KEY_JSON = 2048       /* MAP: values of every kind; each becomes its JSON */
+    KEY_JSON = 2048,      /* MAP: values of every kind; each becomes its JSON */
+    KEY_SHORT_LAST = 4096 /* GROUPS with KEY_SHORT: structs may come before the strings */
 };
 
 struct key {

@@ -70,10 +70,11 @@
         .name = key, .type = KEY_TYPE_GROUPS, .offset = KEY_AT(T, member, struct key_groups),      \
         .item_size = sizeof(C), .rows = table, .text = line                                        \
     }
-/* The same, or a list of strings for the first row; switch_member of C is then true. */
-#define KEY_SHORT_GROUPS(T, member, C, switch_member, key, table, line)                            \
+/* The same, or a list of strings for the first row; switch_member of C is then true. flag: 0 or
+ * KEY_SHORT_LAST. */
+#define KEY_SHORT_GROUPS(T, member, C, switch_member, key, flag, table, line)                      \
     {                                                                                              \
-        .name = key, .type = KEY_TYPE_GROUPS, .flags = KEY_SHORT,                                  \
+        .name = key, .type = KEY_TYPE_GROUPS, .flags = KEY_SHORT | (flag),                         \
         .offset = KEY_AT(T, member, struct key_groups), .item_size = sizeof(C),                    \
         .present = KEY_AT(C, switch_member, bool), .rows = table, .text = line                     \
     }

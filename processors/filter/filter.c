@@ -103,7 +103,7 @@ static const struct key profile_keys[] = {
 };
 
 #define CONDITIONS(signal, key)                                                                    \
-    KEY_SHORT_GROUPS(struct filter, lists[signal], struct ottl_settings, flat, key, group_keys,    \
+    KEY_SHORT_GROUPS(struct filter, lists[signal], struct ottl_settings, flat, key, 0, group_keys, \
                      "OTTL conditions, or groups of them; records are dropped if one holds")
 
 static const struct key filter_keys[] = {

@@ -30,8 +30,8 @@ static const struct key group_keys[] = {
 };
 
 #define STATEMENTS(signal, key)                                                                    \
-    KEY_SHORT_GROUPS(struct transform, lists[signal], struct ottl_settings, flat, key, group_keys, \
-                     "OTTL statements, or groups of them")
+    KEY_SHORT_GROUPS(struct transform, lists[signal], struct ottl_settings, flat, key,             \
+                     KEY_SHORT_LAST, group_keys, "OTTL statements, or groups of them")
 
 static const struct key transform_keys[] = {
     KEY_CHOICE(
@@ -52,15 +52,23 @@ static const char *const names[SIGNAL_COUNT] = {
     [SIGNAL_PROFILES] = "profile_statements",
 };
 
+/* The i-th group of a list. Where it is strings, groups came before them. */
+static struct ottl_settings settings_of(const struct transform *self, int signal, size_t i)
+{
+    struct ottl_settings settings = ((const struct ottl_settings *)self->lists[signal].items)[i];
+    settings.first = settings.flat ? i : 0;
+    return settings;
+}
+
 static void transform_check(const void *instance, struct key_report *report)
 {
     const struct transform *self = instance;
     for (int signal = 0; signal < SIGNAL_COUNT; signal++) {
-        const struct ottl_settings *settings = self->lists[signal].items;
         for (size_t i = 0; i < self->lists[signal].count; i++) {
+            struct ottl_settings settings = settings_of(self, signal, i);
             char path[OTTL_PATH_SIZE];
-            ottl_group_path(&settings[i], names[signal], i, path);
-            ottl_group_check(&settings[i], (enum signal)signal, path, report);
+            ottl_group_path(&settings, names[signal], i, path);
+            ottl_group_check(&settings, (enum signal)signal, path, report);
         }
     }
 }
@@ -73,16 +81,16 @@ static void want_client(struct transform *self, bool wanted)
 
 static bool open_groups(struct transform *self, enum signal signal, char *error, size_t error_size)
 {
-    const struct ottl_settings *settings = self->lists[signal].items;
     size_t count = self->lists[signal].count;
     char path[OTTL_PATH_SIZE];
     self->counts[signal] = count;
     self->groups[signal] = calloc(count + 1, sizeof(struct ottl_group *));
     snprintf(error, error_size, "out of memory");
     for (size_t i = 0; self->groups[signal] && i < count; i++) {
-        ottl_group_path(&settings[i], names[signal], i, path);
+        struct ottl_settings settings = settings_of(self, signal, i);
+        ottl_group_path(&settings, names[signal], i, path);
         self->groups[signal][i] = ottl_group_new(
-            &settings[i], signal, path, (enum ottl_error_mode)self->error_mode, error, error_size);
+            &settings, signal, path, (enum ottl_error_mode)self->error_mode, error, error_size);
         if (!self->groups[signal][i])
             return false;
         ottl_group_sieve(self->groups[signal][i], self->sieves[signal]);
