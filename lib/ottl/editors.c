@@ -347,6 +347,8 @@ static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *c
 
 /* ---- stringify_all, append ---- */
 
+enum { LIST_MOST = 16 << 20 };
+
 static struct ottl_value stringify_all(struct ottl_run *run, const struct ottl_node *call)
 {
     struct target target;
@@ -365,36 +367,53 @@ static struct ottl_value stringify_all(struct ottl_run *run, const struct ottl_n
     return target_close(&target, run);
 }
 
-/* Appends an element, or with spread the elements of a list. False: no list can hold it, or no
- * memory. */
-static bool append_to(struct bytes *out, const struct ottl_value *from, bool spread)
+static bool append_items(struct ottl_run *run, const struct ottl_node *list, struct bytes *out);
+
+/* Appends an element. Of lists and maps, the Collector takes only literal lists. False: no list can
+ * hold it, no memory, or the run has failed. */
+static bool append_item(struct ottl_run *run, const struct ottl_node *node, struct bytes *out)
 {
-    struct value value;
-    if (spread && from->type == TYPE_LIST)
-        return bytes_append_view(out, from->bytes) == BYTES_OK;
-    return ottl_to_value(from, &value) && value_append(out, &value);
+    struct value value = {.kind = VALUE_LIST};
+    if (node->kind == NODE_LIST_OF) {
+        struct bytes inner;
+        bytes_init(&inner, LIST_MOST, NULL);
+        bool ok = append_items(run, node, &inner);
+        value.bytes = bytes_view(&inner);
+        ok = ok && value_append(out, &value);
+        bytes_release(&inner);
+        return ok;
+    }
+    struct ottl_value item = ottl_node_eval(node, run);
+    return !run->failed && item.type != TYPE_LIST && item.type != TYPE_MAP &&
+           ottl_to_value(&item, &value) && value_append(out, &value);
+}
+
+static bool append_items(struct ottl_run *run, const struct ottl_node *list, struct bytes *out)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < list->count; i++)
+        ok = append_item(run, list->items[i], out);
+    return ok;
 }
 
 static struct ottl_value append(struct ottl_run *run, const struct ottl_node *call)
 {
-    struct ottl_value value = ottl_path_get(call->items[0], run);
+    struct ottl_value target = ottl_path_get(call->items[0], run);
+    struct value value;
     struct bytes out;
-    bool ok = !run->failed && value.type != TYPE_MAP && value.type != TYPE_BYTES;
-    bytes_init(&out, (size_t)16 << 20, NULL);
-    ok = ok && (value.type == TYPE_NIL || append_to(&out, &value, true));
-    if (ok && ottl_has(call, 1)) {
-        value = ottl_arg(run, call, 1);
-        ok = !run->failed && append_to(&out, &value, false);
-    }
-    if (ok && ottl_has(call, 2)) {
-        value = ottl_arg(run, call, 2);
-        ok = !run->failed && value.type == TYPE_LIST && append_to(&out, &value, true);
-    }
+    bool ok = !run->failed && target.type != TYPE_MAP;
+    bytes_init(&out, LIST_MOST, NULL);
+    if (ok && target.type == TYPE_LIST)
+        ok = bytes_append_view(&out, target.bytes) == BYTES_OK;
+    else if (ok && target.type != TYPE_NIL)
+        ok = ottl_to_value(&target, &value) && value_append(&out, &value);
+    ok = ok && (!ottl_has(call, 1) || append_item(run, call->items[1], &out));
+    ok = ok && (!ottl_has(call, 2) || append_items(run, call->items[2], &out));
     if (ok) {
-        value = ottl_bytes(TYPE_LIST, ottl_keep(run, bytes_view(&out)));
-        ottl_path_set(call->items[0], run, &value);
+        target = ottl_bytes(TYPE_LIST, ottl_keep(run, bytes_view(&out)));
+        ottl_path_set(call->items[0], run, &target);
     } else if (!run->failed) {
-        ottl_fail(run, "append: a list cannot hold this value");
+        ottl_fail(run, "append takes a value that is no list or map, or a literal list");
     }
     bytes_release(&out);
     return ottl_nil();
@@ -402,6 +421,8 @@ static struct ottl_value append(struct ottl_run *run, const struct ottl_node *ca
 
 static const char *check_append(const struct ottl_node *call)
 {
+    if (ottl_has(call, 2) && call->items[2]->kind != NODE_LIST_OF)
+        return "values must be a list in brackets";
     return ottl_has(call, 1) || ottl_has(call, 2) ? NULL : "needs value or values";
 }
 

@@ -111,8 +111,18 @@ static struct ottl_value to_double(struct ottl_run *run, const struct ottl_node 
         return ottl_double(value.boolean);
     if (value.type == TYPE_STRING && number_in(value.bytes, false, &made))
         return made;
-    return ottl_fail(run, value.type == TYPE_STRING ? "Double takes a string that holds a number"
-                                                    : "Double takes a number, bool or string");
+    return ottl_fail(run,
+                     value.type == TYPE_STRING ? "%s takes a string that holds a number"
+                                               : "%s takes a number, bool or string",
+                     call->function->name);
+}
+
+static struct ottl_value logarithm(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct ottl_value value = to_double(run, call);
+    if (!run->failed && (value.type == TYPE_NIL || !(value.number > 0)))
+        ottl_fail(run, "Log takes a number greater than 0");
+    return run->failed ? ottl_nil() : ottl_double(log(value.number));
 }
 
 static struct ottl_value to_bool(struct ottl_run *run, const struct ottl_node *call)
@@ -413,6 +423,7 @@ const struct ottl_function ottl_type_functions[] = {
     {"IsList", "target", is_list, FN_NO_PATTERN, false, 0, NULL},
     {"Int", "target", to_int, FN_NO_PATTERN, false, 0, NULL},
     {"Double", "target", to_double, FN_NO_PATTERN, false, 0, check_text},
+    {"Log", "target", logarithm, FN_NO_PATTERN, false, 0, check_text},
     {"Bool", "target", to_bool, FN_NO_PATTERN, false, 0, check_text},
     {"String", "target", to_string, FN_NO_PATTERN, false, 0, NULL},
     {"IsEmpty", "target", is_empty, FN_NO_PATTERN, false, 0, NULL},

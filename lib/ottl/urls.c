@@ -8,7 +8,6 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <endian.h>
-#include <math.h>
 #include <stdio.h>
 #include <sys/random.h>
 
@@ -437,17 +436,6 @@ static const char *check_encoding(const struct ottl_node *call)
                  "\"base64-raw-url\" or \"utf-8\"";
 }
 
-static struct ottl_value logarithm(struct ottl_run *run, const struct ottl_node *call)
-{
-    struct ottl_value value = ottl_arg(run, call, 0);
-    double number = value.type == TYPE_INT ? (double)value.integer : value.number;
-    if (!run->failed && value.type != TYPE_INT && value.type != TYPE_DOUBLE)
-        ottl_fail(run, "Log takes a number, not %s", ottl_type_name(value.type));
-    else if (!run->failed && !(number > 0))
-        ottl_fail(run, "Log takes a number greater than 0");
-    return run->failed ? ottl_nil() : ottl_double(log(number));
-}
-
 /* ---- UUID (RFC 9562) ---- */
 
 static struct ottl_value made_uuid(struct ottl_run *run, uint8_t id[16], unsigned version)
@@ -492,7 +480,6 @@ const struct ottl_function ottl_url_functions[] = {
     {"Hex", "target", hex, FN_NO_PATTERN, false, 0, NULL},
     {"Base64Decode", "target", base64_decoded, FN_NO_PATTERN, false, 0, NULL},
     {"Decode", "target,encoding", decode, FN_NO_PATTERN, false, 0, check_encoding},
-    {"Log", "target", logarithm, FN_NO_PATTERN, false, 0, NULL},
     {"UUID", "", uuid, FN_NO_PATTERN, false, 0, NULL},
     {"UUIDv7", "", uuid_v7, FN_NO_PATTERN, false, 0, NULL},
     {0},
