@@ -51,15 +51,16 @@ struct known_service {
     uint64_t late_window; /* ... and how long it is */
     uint64_t vain_at;   /* when a span last waited in vain for a profile that was long due; wall */
     uint32_t apart_run; /* spans in a row whose samples are far from their time, ... */
-    const char *apart_fix;   /* ... and which clock is wrong; static */
-    uint16_t profiles_under; /* where samples of its spans came instead; 0: nowhere */
-    uint16_t tenant_under;   /* the same where that is a service of another tenant */
-    uint32_t windows;        /* came so far */
-    uint64_t first_came;     /* the oldest profile */
-    uint64_t began;          /* its start, of those that confirm; 1: not known; 0: none came */
-    uint64_t lanes;          /* bit n: such came in a lane that is n modulo 64 */
-    uint32_t lane_run;       /* spans in a row whose profiles are in other lanes; reason_lanes.h */
-    uint64_t confirms_from;  /* when the oldest of those that confirm arrived */
+    const char *apart_fix;      /* ... and which clock is wrong; static */
+    uint16_t profiles_under;    /* where samples of its spans came instead; 0: nowhere */
+    uint16_t tenant_under;      /* the same where that is a service of another tenant */
+    uint32_t windows;           /* came so far */
+    uint64_t first_came;        /* the oldest profile */
+    uint64_t began;             /* its start, of those that confirm; 1: not known; 0: none came */
+    uint64_t lanes;             /* bit n: such came in a lane that is n modulo 64 */
+    uint64_t lane_at;           /* when a span was decided last whose samples are in another lane */
+    uint32_t lane_spans;        /* how many such there were */
+    uint64_t confirms_from;     /* when the oldest of those that confirm arrived */
     uint64_t any_came, any_end; /* of the newest profile: when it arrived, and its end */
     uint64_t last_end;          /* the latest end of a profile */
     uint64_t last_came;         /* the newest of a kind that confirms */

@@ -270,7 +270,7 @@ void reason_recount(struct known *known, struct known_span *span)
         step->reasons[to]++;
     }
     span->told = (uint8_t)to;
-    reason_lane_note(service, now);
+    reason_lane_note(service, now, span->decided);
     if (names_kinds(now))
         service->beside_kinds = named_by(span);
     if (now == &names_differ)
@@ -330,7 +330,7 @@ void reason_decided(struct known *known, struct known_span *span)
     struct known_service *service = known->services[span->service];
     const struct watch_reason *decided = has_reason(span) ? known->reasons[span->reason] : NULL;
     if (span->action == WATCH_LINKED)
-        service->lane_run = service->unmatched = 0;
+        service->unmatched = 0;
     else if (decided && is_word(decided, "no_ids"))
         note_ids(known, span, &service->no_ids);
     else if (decided && is_word(decided, IDS_UNMATCHED))

@@ -14,10 +14,12 @@ const struct watch_reason *reason_lane_of_samples(const struct known *known,
 const struct watch_reason *reason_lane_of_profiles(const struct known *known,
                                                    const struct known_span *span);
 
-/* Notes what a span was told, for reason_lane_is_trouble. */
-void reason_lane_note(struct known_service *service, const struct watch_reason *told);
+/* Notes what a span was told, and when it was decided (wall), for reason_lane_is_trouble. */
+void reason_lane_note(struct known_service *service, const struct watch_reason *told,
+                      uint64_t decided);
 
-/* Whether that was the reason of the service's last spans; then sets text and fix. */
+/* Whether that is the reason of spans of the service, until others have been linked for a while;
+ * then sets text and fix. */
 bool reason_lane_is_trouble(const struct known_service *service, const char **text,
                             const char **fix);
 

@@ -595,18 +595,28 @@ START_TEST(profiles_in_other_partitions_are_named)
         "Samples with its id came in another partition than the span, so they did not meet.");
     ck_assert_str_eq(told.word, "partitions_differ");
     ck_assert_ptr_nonnull(strstr(told.fix, "partition_by"));
-    ck_assert_str_eq(text_of(&rig, 2, &told), "Profiles of its service came in other partitions "
-                                              "than the span, so they did not meet.");
-    ck_assert_uint_eq(counted(&rig, "shop", "partitions_differ"), 4);
+    ck_assert_str_eq(text_of(&rig, 2, &told),
+                     "Profiles of its service came only in other partitions than the span: its "
+                     "process sends none, or they were written with another key.");
+    ck_assert_str_eq(told.word, "not_profiled");
+    ck_assert(!trouble_of(&rig.known, rig.known.services[1], &told));
+    sampled_in(&rig, window, (struct watch_sample){.id = 2, .samples = 1});
+    sampled_in(&rig, window, (struct watch_sample){.id = 3, .samples = 1});
+    ck_assert_uint_eq(counted(&rig, "shop", "partitions_differ"), 3);
     ck_assert(trouble_of(&rig.known, rig.known.services[1], &told));
     ck_assert_ptr_nonnull(strstr(told.text, "other partitions"));
     window.lane = 1;
-    sampled_in(&rig, window, (struct watch_sample){.id = 2, .samples = 1});
-    text_of(&rig, 2, &told);
+    sampled_in(&rig, window, (struct watch_sample){.id = 4, .samples = 1});
+    text_of(&rig, 4, &told);
     ck_assert_str_eq(told.word, REASON_BEFORE_FIRST);
     decision.action = WATCH_LINKED;
     decision.reason = NULL;
-    decision.link_id = decision.span_id;
+    decision.link_id = ++decision.span_id;
+    known_decided(&rig.known, &decision);
+    known_fold(&rig.known);
+    ck_assert(trouble_of(&rig.known, rig.known.services[1], &told));
+    decision.decided += 61 * NS_PER_S;
+    decision.link_id = ++decision.span_id;
     known_decided(&rig.known, &decision);
     known_fold(&rig.known);
     ck_assert(!trouble_of(&rig.known, rig.known.services[1], &told));
