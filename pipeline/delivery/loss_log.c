@@ -246,7 +246,8 @@ static uint64_t tell_retry(struct loss_log *log, uint64_t now)
         return other ? due : TIME_NEVER;
     if (retry->due_ns > now)
         snprintf(when, sizeof when, " in %.1f s", (double)(retry->due_ns - now) / (double)NS_PER_S);
-    log_of(&source, LOG_WARN, "waiting%s, trying again%s: %s", anew(log, since), when, retry->text);
+    log_of(&source, LOG_WARN, "waiting%s, trying again%s: %s", anew(log, since), when,
+           *retry->text ? retry->text : log->error); /* of an attempt that goes on */
     retry->told = retry->kind;
     retry->recovered = 0;
     retry->told_ns = now;

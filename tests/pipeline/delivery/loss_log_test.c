@@ -400,6 +400,31 @@ START_TEST(another_outage_within_a_minute_is_told_at_once_with_its_beginning)
 }
 END_TEST
 
+/* Of an attempt that goes on, such as one of Kafka, which was never retried from here. */
+START_TEST(an_attempt_that_stalls_again_is_told_with_its_reason)
+{
+    const struct outcome stalls = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "no broker answers");
+    begin();
+    lose_for(CAUSE_AUTH, "HTTP 401", 1);
+    loss_log_success(&losses);
+    fake_clock_advance(&fake, 6 * NS_PER_S);
+    ticker_step(ticker);
+    loss_log_begin(&losses);
+    fake_clock_advance(&fake, 10 * NS_PER_S);
+    ticker_step(ticker);
+    loss_log_refused(&losses, &stalls);
+    loss_log_success(&losses);
+    fake_clock_advance(&fake, 6 * NS_PER_S);
+    ticker_step(ticker);
+    loss_log_refused(&losses, &stalls);
+    fake_clock_advance(&fake, 10 * NS_PER_S);
+    ticker_step(ticker);
+    ck_assert_ptr_nonnull(strstr(lines(), ", trying again: no broker answers\n"));
+    ck_assert_ptr_null(strstr(lines(), "again: \n"));
+    end();
+}
+END_TEST
+
 START_TEST(a_backend_that_does_not_answer_is_told_after_ten_seconds)
 {
     struct outcome late = outcome_of(VERDICT_RETRY, CAUSE_UNAVAILABLE, "no answer within 30 s");
@@ -583,6 +608,7 @@ int main(void)
         losses_have_their_own_cause_beside_the_last_failure,
         a_reload_that_mends_what_failed_again_is_told_within_seconds,
         another_outage_within_a_minute_is_told_at_once_with_its_beginning,
+        an_attempt_that_stalls_again_is_told_with_its_reason,
         a_backend_that_does_not_answer_is_told_after_ten_seconds,
         an_answer_that_comes_late_is_told,
         what_waits_after_a_success_is_not_called_dropped,
