@@ -172,35 +172,69 @@ static const char *check_truncate(const struct ottl_node *call)
     return literal_int(call, 1) < 0 ? "the limit must be a non-negative integer" : NULL;
 }
 
-static struct ottl_value truncate_all(struct ottl_run *run, const struct ottl_node *call)
+/* Evaluates the arguments that may be left out. False: the run has failed. */
+static bool check_marker(struct ottl_run *run, const struct ottl_node *call)
 {
-    struct target target;
-    size_t most = (size_t)literal_int(call, 1);
-    struct ottl_value safe = ottl_arg(run, call, 2);
+    (void)ottl_arg(run, call, 2);
     struct view marker = ottl_has(call, 3) ? ottl_arg_string(run, call, 3) : VIEW("");
-    if (!run->failed && marker.size > most)
-        return ottl_fail(run, "the marker of truncate_all is longer than its limit");
-    if (run->failed || !target_open(&target, run, call))
-        return ottl_nil();
-    for (size_t i = 0; i < target.list->count; i++) {
-        struct attribute *item = &target.list->items[i];
-        if (item->gone || item->any.size <= most)
-            continue;
+    if (!run->failed && marker.size > (size_t)literal_int(call, 1))
+        ottl_fail(run, "the marker of truncate_all is longer than its limit");
+    return !run->failed;
+}
+
+/* A string cut to `most` bytes, marker included. Data NULL: no memory. */
+static struct view cut(struct ottl_run *run, struct view text, size_t most, bool safe,
+                       struct view marker)
+{
+    size_t at = most - marker.size;
+    while (safe && at > 0 && (text.data[at] & 0xc0) == 0x80)
+        at--;
+    uint8_t *made = arena_array_raw(ottl_arena(run), most + 1, 1);
+    if (!made)
+        return (struct view){0};
+    memcpy(made, text.data, at);
+    proto_bytes_put(made + at, marker);
+    return (struct view){made, at + marker.size};
+}
+
+/* The first attribute from one on that may be longer than `most` bytes. NULL: none is. */
+static struct attribute *next_long(const struct attributes *list, size_t from, size_t most)
+{
+    for (size_t i = from; i < list->count; i++)
+        if (list->items[i].any.size > most && !list->items[i].gone)
+            return &list->items[i];
+    return NULL;
+}
+
+static __attribute__((noinline)) struct ottl_value
+truncate_long(struct ottl_run *run, const struct ottl_node *call, struct target *target)
+{
+    const size_t most = (size_t)literal_int(call, 1);
+    const struct ottl_value safe = ottl_arg(run, call, 2);
+    const struct view marker = ottl_has(call, 3) ? ottl_arg_string(run, call, 3) : VIEW("");
+    struct attribute *item = next_long(target->list, 0, most);
+    for (; item && !run->failed;
+         item = next_long(target->list, (size_t)(item - target->list->items) + 1, most)) {
         struct value value = value_read(item->any);
         if (value.kind != VALUE_STRING || value.bytes.size <= most)
             continue;
-        size_t at = most - marker.size;
-        while ((safe.type != TYPE_BOOL || safe.boolean) && at > 0 &&
-               (value.bytes.data[at] & 0xc0) == 0x80)
-            at--;
-        uint8_t *cut = arena_array_raw(ottl_arena(run), most + 1, 1);
-        if (!cut)
+        value.bytes = cut(run, value.bytes, most, safe.type != TYPE_BOOL || safe.boolean, marker);
+        if (!value.bytes.data)
             return ottl_fail(run, "out of memory");
-        memcpy(cut, value.bytes.data, at);
-        proto_bytes_put(cut + at, marker);
-        value.bytes = (struct view){cut, at + marker.size};
-        attributes_change(target.list, item, &value);
+        attributes_change(target->list, item, &value);
     }
+    return target_close(target, run);
+}
+
+static struct ottl_value truncate_all(struct ottl_run *run, const struct ottl_node *call)
+{
+    struct target target;
+    if ((ottl_has(call, 2) || ottl_has(call, 3)) && !check_marker(run, call))
+        return ottl_nil();
+    if (!target_open(&target, run, call))
+        return ottl_nil();
+    if (next_long(target.list, 0, (size_t)literal_int(call, 1)))
+        return truncate_long(run, call, &target);
     return target_close(&target, run);
 }
 

@@ -365,19 +365,23 @@ struct ottl_value ottl_index(struct ottl_value value, struct ottl_node *const *k
 
 /* ---- nodes ---- */
 
-static bool holds(const struct ottl_node *node, const struct ottl_run *run)
+static __attribute__((noinline)) bool holds(const struct ottl_node *node,
+                                            const struct ottl_run *run)
 {
     return ottl_plain_holds(node->plain, run->at);
 }
 
-static bool truth(const struct ottl_node *node, struct ottl_run *run)
+static __attribute__((noinline)) bool run_truth(const struct ottl_node *node, struct ottl_run *run)
 {
-    if (node->plain)
-        return holds(node, run);
     struct ottl_value value = ottl_node_eval(node, run);
     if (!run->failed && value.type != TYPE_BOOL)
         ottl_fail(run, "a condition returned %s, expected a bool", ottl_type_name(value.type));
     return !run->failed && value.boolean;
+}
+
+static inline bool truth(const struct ottl_node *node, struct ottl_run *run)
+{
+    return node->plain ? holds(node, run) : run_truth(node, run);
 }
 
 struct ottl_value ottl_node_compute(const struct ottl_node *node, struct ottl_run *run)
@@ -437,14 +441,11 @@ static inline bool lacked_room(struct attributes *list)
     return true;
 }
 
-/* Runs the editor. Where what it makes was too large for it and it changed nothing, that is an
- * error of this statement alone. */
-static void edit(const struct ottl *ottl, struct ottl_run *run)
+/* After an editor that lacked room. Where what it makes was too large for it and it changed
+ * nothing, that is an error of this statement alone. */
+static __attribute__((noinline)) void forgive(struct record *record, bool failed_before,
+                                              struct ottl_run *run)
 {
-    const struct ottl_node *editor = ottl->editor;
-    struct record *record = &run->at->records[ottl->edited];
-    bool failed_before = record->failed;
-    editor->function->fn(run, editor);
     bool failed = record->failed && !failed_before;
     record->failed = failed_before;
     if (lacked_room(&run->cache))
@@ -453,6 +454,15 @@ static void edit(const struct ottl *ottl, struct ottl_run *run)
         failed = true;
     if (failed && !run->failed)
         ottl_fail(run, "out of memory");
+}
+
+static inline void edit(const struct ottl *ottl, struct ottl_run *run)
+{
+    struct record *record = &run->at->records[ottl->edited];
+    const bool failed_before = record->failed;
+    ottl->editor->function->fn(run, ottl->editor);
+    if (record->failed || run->cache.failed || record->attributes.failed)
+        forgive(record, failed_before, run);
 }
 
 enum ottl_result ottl_eval(const struct ottl *ottl, struct ottl_run *run)

@@ -29,6 +29,7 @@ struct part {
 
 struct ottl_group {
     enum ottl_context context; /* the innermost one */
+    enum edit_level level;     /* its records' */
     enum ottl_error_mode mode;
     struct member *conditions, *statements;
     size_t condition_count, statement_count;
@@ -299,6 +300,7 @@ static struct ottl_group *make(struct teller *teller, const struct ottl_settings
         guess_context(group, signal);
     else
         find_contexts(teller, group, settings, conditions, signal);
+    group->level = ottl_level(group->context);
     bind_all(teller, group, group->statements, statements, &settings->statements, named);
     bind_all(teller, group, group->conditions, conditions, &settings->conditions, named);
     if (!teller->any && !part_conditions(group))
@@ -473,11 +475,13 @@ static enum ottl_result any_holds(const struct ottl_group *group, const struct p
     return OTTL_NO;
 }
 
-enum edit_verdict ottl_group_run(const struct ottl_group *group, struct request_edit *at,
-                                 struct ottl_errors *errors)
+enum edit_verdict ottl_group_run(const struct ottl_group *group, enum edit_level level,
+                                 struct request_edit *at, struct ottl_errors *errors)
 {
-    const struct part *part = &group->parts[ottl_level(group->context)];
+    const struct part *part = &group->parts[level];
     struct ottl_run run;
+    if (group->level != level)
+        return EDIT_KEEP;
     ottl_run_begin(&run, at, group->context, errors->clock);
     enum ottl_result holds = part->count ? any_holds(group, part, 0, &run, errors) : OTTL_YES;
     if (holds != OTTL_YES)

@@ -70,11 +70,11 @@ bool ottl_group_reads_client(const struct ottl_group *group);
 /* Adds the keys of attributes that it looks for, at each level. */
 void ottl_group_sieve(const struct ottl_group *group, struct key_sieve sieves[EDIT_LEVELS]);
 
-/* Runs its statements over the record that the edit stands at, where one of its conditions holds or
- * it has none. ABORT: one could not be evaluated, and that is to be propagated (lib/base/refusal.h
- * has why). Any thread. */
-enum edit_verdict ottl_group_run(const struct ottl_group *group, struct request_edit *at,
-                                 struct ottl_errors *errors);
+/* Runs its statements over the record of this level that the edit stands at, if they are for such
+ * ones and one of its conditions holds or it has none. ABORT: one could not be evaluated, and that
+ * is to be propagated (lib/base/refusal.h has why). Any thread. */
+enum edit_verdict ottl_group_run(const struct ottl_group *group, enum edit_level level,
+                                 struct request_edit *at, struct ottl_errors *errors);
 
 /* DROP: one of its conditions on records of this level holds. */
 enum edit_verdict ottl_group_drops(const struct ottl_group *group, enum edit_level level,

@@ -44,6 +44,7 @@ struct ottl_node {
     /* Once bound. */
     const struct ottl_field *field;
     enum ottl_context context; /* PATH: of the record that it is of */
+    bool named;                /* PATH: an attribute by a literal key */
     const struct ottl_function *function;
     struct regex *regex;     /* CALL: its pattern */
     const struct grok *grok; /* CALL: its groups, of ExtractGrokPatterns */

@@ -1,6 +1,8 @@
 /* Paths: binding and reading. */
 #include "lib/ottl/path.h"
 
+#include "lib/ottl/function.h"
+
 #include <stdio.h>
 
 enum { SPAN_STATUS = 15, ID_MAX = 16 };
@@ -80,6 +82,8 @@ bool ottl_path_bind(struct ottl *ottl, struct ottl_node *path, enum ottl_context
                         path->name.data, ottl_context_name(path->context));
     if (path->key_count && !indexable(path->field->access))
         return ottl_say(ottl, path->at, fault, "%.*s cannot be indexed", size, path->name.data);
+    path->named = path->field->access == ACCESS_ATTRIBUTES && path->key_count == 1 &&
+                  ottl_is_text(path->keys[0]);
     return true;
 }
 
@@ -108,8 +112,8 @@ static double double_of(uint64_t bits)
 }
 
 /* An id of this many bytes; zeros if it is absent. */
-static struct ottl_value get_id(const struct ottl_node *path, const struct ottl_run *run,
-                                size_t size, enum ottl_type type)
+static __attribute__((noinline)) struct ottl_value
+get_id(const struct ottl_node *path, const struct ottl_run *run, size_t size, enum ottl_type type)
 {
     static const uint8_t zeros[ID_MAX];
     struct proto_field field;
@@ -159,14 +163,6 @@ static struct ottl_value get_state(const struct ottl_node *path, struct ottl_run
     if (key.type != TYPE_STRING)
         return ottl_fail(run, "a key of trace_state must be a string");
     return ottl_string(state_member(state, key.bytes));
-}
-
-static struct value body_of(const struct ottl_node *path, const struct ottl_run *run)
-{
-    struct proto_field field;
-    if (!record_get(ottl_path_record(path, run), path->field->number, &field))
-        return (struct value){0};
-    return value_read(field.bytes);
 }
 
 /* Messages that can only be counted: a list of as many empty values. */
@@ -310,16 +306,41 @@ static struct ottl_value get_attributes(const struct ottl_node *path, struct ott
         cache ? attributes_find(&run->cache, key.bytes) : record_find(record, key.bytes);
     if (!found)
         return ottl_nil();
-    struct view text = value_short_text(found->any);
-    if (text.data && path->key_count == 1)
-        return ottl_string(text);
     value = value_read(found->any);
     return ottl_index(ottl_of_value(&value), path->keys + 1, path->key_count - 1, false, run);
 }
 
-struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *run)
+static struct ottl_value get_body(const struct ottl_node *path, struct ottl_run *run)
 {
-    struct value body;
+    struct proto_field field;
+    struct value body = {0};
+    if (record_get(ottl_path_record(path, run), path->field->number, &field))
+        body = value_read(field.bytes);
+    if (path->field->access == ACCESS_BODY_TEXT)
+        return ottl_string(value_text(&body, ottl_arena(run)));
+    return ottl_index(ottl_of_value(&body), path->keys, path->key_count, false, run);
+}
+
+static __attribute__((noinline)) struct ottl_value value_of(const struct attribute *item)
+{
+    const struct value value = value_read(item->any);
+    return ottl_of_value(&value);
+}
+
+/* An attribute by a literal key. */
+static struct ottl_value get_named(const struct ottl_node *path, struct ottl_run *run)
+{
+    const struct attribute *found =
+        record_find(ottl_path_record(path, run), path->keys[0]->value.bytes);
+    struct view text = found ? value_short_text(found->any) : (struct view){0};
+    if (text.data)
+        return ottl_string(text);
+    return found ? value_of(found) : ottl_nil();
+}
+
+static __attribute__((noinline)) struct ottl_value get_other(const struct ottl_node *path,
+                                                             struct ottl_run *run)
+{
     switch (path->field->access) {
     case ACCESS_ATTRIBUTES:
     case ACCESS_CACHE:
@@ -339,11 +360,8 @@ struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *r
     case ACCESS_STATUS_TEXT:
         return get_status(path, run);
     case ACCESS_BODY:
-        body = body_of(path, run);
-        return ottl_index(ottl_of_value(&body), path->keys, path->key_count, false, run);
     case ACCESS_BODY_TEXT:
-        body = body_of(path, run);
-        return ottl_string(value_text(&body, ottl_arena(run)));
+        return get_body(path, run);
     case ACCESS_SCHEMA_URL:
         return ottl_string(request_edit_schema(run->at, ottl_level(path->context)));
     case ACCESS_LIST:
@@ -370,4 +388,9 @@ struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *r
         break;
     }
     return get_field(path, run);
+}
+
+struct ottl_value ottl_path_get(const struct ottl_node *path, struct ottl_run *run)
+{
+    return path->named ? get_named(path, run) : get_other(path, run);
 }

@@ -7,14 +7,29 @@
 
 #include "lib/ottl/node.h"
 
+enum { OTTL_TERMS = 3 };
+
+/* Fields that are whole numbers, times or durations, and a constant; it wraps around, as in Go. */
+struct ottl_sum {
+    struct ottl_term {
+        enum edit_level level;
+        uint32_t number;
+        bool fixed64; /* else a varint or fixed32 */
+        bool minus;
+    } terms[OTTL_TERMS];
+    size_t count;
+    uint64_t constant;
+};
+
 struct ottl_plain {
-    enum edit_level level; /* of the record that it is of */
-    bool of_attribute;     /* of the one with `key`; else of the text in field `number` */
-    bool equality;         /* == or != with a string; `op` may be any otherwise */
+    enum { PLAIN_ATTRIBUTE, PLAIN_TEXT, PLAIN_SUMS } kind;
     enum ottl_op op;
-    uint32_t number;
-    struct view key;
+    enum edit_level level;     /* of the record that it is of */
+    uint32_t number;           /* the text's field */
+    struct view key;           /* the attribute's */
+    bool equality;             /* of an attribute: == or != with a string */
     struct ottl_value literal; /* its bytes are the statement's */
+    struct ottl_sum sums[2];   /* left and right */
 };
 
 /* Whether a bound comparison is one. */
@@ -35,13 +50,18 @@ ottl_plain_of_attribute(const struct ottl_plain *plain, struct record *record)
     return view_eq_short(text, plain->literal.bytes) == (plain->op == OP_EQ);
 }
 
+/* The same of sums. */
+bool ottl_plain_compare_sums(const struct ottl_plain *plain, struct request_edit *at);
+
 /* Whether it holds for the record that the edit stands at. */
 static inline __attribute__((always_inline)) bool ottl_plain_holds(const struct ottl_plain *plain,
                                                                    struct request_edit *at)
 {
     struct record *record = &at->records[plain->level];
-    if (plain->of_attribute)
+    if (plain->kind == PLAIN_ATTRIBUTE)
         return ottl_plain_of_attribute(plain, record);
+    if (plain->kind == PLAIN_SUMS)
+        return ottl_plain_compare_sums(plain, at);
     struct view text = record_string(record, plain->number);
     return view_eq_short(text, plain->literal.bytes) == (plain->op == OP_EQ);
 }

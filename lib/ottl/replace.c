@@ -90,11 +90,19 @@ static enum regex_result replaced(const struct replacement *with, struct view te
     return run->failed ? REGEX_LIMIT : result;
 }
 
+/* Whether the replacement cannot fail, so that it need not be read where nothing is replaced. */
+static bool is_fixed(const struct ottl_node *call)
+{
+    return ottl_is_text(call->items[2]) && !ottl_has(call, 3) && !ottl_has(call, 4);
+}
+
 static struct ottl_value replace_pattern(struct ottl_run *run, const struct ottl_node *call)
 {
     struct ottl_value value = ottl_path_get(call->items[0], run);
     struct replacement with;
     struct view made;
+    if (is_fixed(call) && (value.type != TYPE_STRING || regex_rules_out(call->regex, value.bytes)))
+        return ottl_nil();
     if (run->failed || !read_replacement(&with, run, call, 2) || value.type != TYPE_STRING ||
         replaced(&with, value.bytes, &made) != REGEX_YES)
         return ottl_nil();

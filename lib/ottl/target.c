@@ -1,11 +1,7 @@
 #include "lib/ottl/target.h"
 
-bool target_open(struct target *target, struct ottl_run *run, const struct ottl_node *call)
+bool target_open_value(struct target *target, struct ottl_run *run, const struct ottl_node *call)
 {
-    target->path = call->items[0];
-    target->list = ottl_path_attributes(target->path, run, call->seeks);
-    if (target->list)
-        return true;
     struct ottl_value value = ottl_path_get(target->path, run);
     if (!run->failed && value.type != TYPE_MAP)
         ottl_fail(run, "%s takes a map, not %s", call->function->name, ottl_type_name(value.type));
@@ -16,12 +12,12 @@ bool target_open(struct target *target, struct ottl_run *run, const struct ottl_
     return true;
 }
 
-struct ottl_value target_close(struct target *target, struct ottl_run *run)
+struct ottl_value target_close_value(struct target *target, struct ottl_run *run)
 {
     if (target->list->failed)
         return ottl_fail(run, "out of memory");
     target->list->partial = false;
-    if (target->list != &target->own || !target->own.changed)
+    if (!target->list->changed)
         return ottl_nil();
     struct value map = attributes_map(target->list);
     struct ottl_value value = ottl_bytes(TYPE_MAP, map.bytes);

@@ -10,10 +10,26 @@ struct target {
     struct attributes own; /* where the path is a value inside */
 };
 
+/* The same where it is inside a value, and where it may have to be written. */
+bool target_open_value(struct target *target, struct ottl_run *run, const struct ottl_node *call);
+struct ottl_value target_close_value(struct target *target, struct ottl_run *run);
+
 /* Opens the map that the first argument names. False: the run has failed. */
-bool target_open(struct target *target, struct ottl_run *run, const struct ottl_node *call);
+static inline bool target_open(struct target *target, struct ottl_run *run,
+                               const struct ottl_node *call)
+{
+    target->path = call->items[0];
+    target->list = ottl_path_attributes(target->path, run, call->seeks);
+    return target->list || target_open_value(target, run, call);
+}
 
 /* Writes the changes. NIL, for callers to return; the run may have failed. */
-struct ottl_value target_close(struct target *target, struct ottl_run *run);
+static inline struct ottl_value target_close(struct target *target, struct ottl_run *run)
+{
+    if (target->list == &target->own || target->list->failed)
+        return target_close_value(target, run);
+    target->list->partial = false;
+    return ottl_nil();
+}
 
 #endif

@@ -201,9 +201,8 @@ static bool has_needed(const struct regex *regex, struct view text, size_t from)
     return memchr(rest, byte, size) || (other != byte && memchr(rest, other, size));
 }
 
-/* Whether no part of a text matches, whatever its invalid bytes are read as: U+FFFD has no byte of
- * ASCII. */
-static bool lacks_needed(const struct regex *regex, struct view text)
+/* Whatever its invalid bytes are read as: U+FFFD has no byte of ASCII. */
+bool regex_rules_out(const struct regex *regex, struct view text)
 {
     return regex->needed >= 0 && regex->needed < 0x80 && !has_needed(regex, text, 0);
 }
@@ -454,7 +453,7 @@ static enum regex_result find_valid(const struct regex *regex, struct view text,
 enum regex_result regex_find(const struct regex *regex, struct view text, struct regex_match *match)
 {
     struct subject subject;
-    if (lacks_needed(regex, text))
+    if (regex_rules_out(regex, text))
         return REGEX_NO;
     if (!subject_open(&subject, text)) {
         subject_close(&subject);
@@ -583,7 +582,7 @@ enum regex_result regex_replace_by(const struct regex *regex, struct view text, 
 {
     struct subject subject;
     enum regex_result result = REGEX_LIMIT;
-    if (lacks_needed(regex, text))
+    if (regex_rules_out(regex, text))
         return REGEX_NO;
     if (subject_open(&subject, text))
         result = replace_all(regex, &subject, put, context, out);

@@ -41,6 +41,10 @@ void regex_free(struct regex *regex); /* may be NULL */
 /* Whether it matches anywhere in the text. Any thread. */
 enum regex_result regex_test(const struct regex *regex, struct view text);
 
+/* Whether it is plain to see that no part of the text matches: it lacks a byte that all matches
+ * have. The others look at this first. */
+bool regex_rules_out(const struct regex *regex, struct view text);
+
 /* The first match; its groups are parts of text. Any thread. */
 enum regex_result regex_find(const struct regex *regex, struct view text,
                              struct regex_match *match);

@@ -137,12 +137,12 @@ struct walk {
     size_t count;
 };
 
-static enum edit_verdict run_groups(const struct walk *walk, struct request_edit *at,
-                                    enum edit_level level)
+static inline enum edit_verdict run_groups(struct transform *self, struct ottl_group *const *groups,
+                                           size_t count, struct request_edit *at,
+                                           enum edit_level level)
 {
-    for (size_t i = 0; i < walk->count; i++)
-        if (ottl_level(ottl_group_context(walk->groups[i])) == level &&
-            ottl_group_run(walk->groups[i], at, &walk->self->errors) == EDIT_ABORT)
+    for (size_t i = 0; i < count; i++)
+        if (ottl_group_run(groups[i], level, at, &self->errors) == EDIT_ABORT)
             return EDIT_ABORT;
     return EDIT_KEEP;
 }
@@ -150,15 +150,15 @@ static enum edit_verdict run_groups(const struct walk *walk, struct request_edit
 static enum edit_verdict run_walk(const struct pass_step *step, struct request_edit *at,
                                   enum edit_level level)
 {
-    return run_groups(step->self, at, level);
+    const struct walk *walk = step->self;
+    return run_groups(walk->self, walk->groups, walk->count, at, level);
 }
 
 static enum edit_verdict run_all(const struct pass_step *step, struct request_edit *at,
                                  enum edit_level level)
 {
     struct transform *self = step->self;
-    const struct walk walk = {self, self->groups[at->signal], self->counts[at->signal]};
-    return run_groups(&walk, at, level);
+    return run_groups(self, self->groups[at->signal], self->counts[at->signal], at, level);
 }
 
 static unsigned levels_of(struct ottl_group *const *groups, size_t count)
