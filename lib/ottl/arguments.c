@@ -11,7 +11,7 @@ static const struct ottl_function *const tables[] = {
     ottl_map_functions,     ottl_format_functions,    ottl_case_functions,
     ottl_url_functions,     ottl_list_functions,      ottl_list_editors,
     ottl_replace_editors,   ottl_grok_functions,      ottl_xml_functions,
-    ottl_histogram_editors, ottl_exponential_editors,
+    ottl_histogram_editors, ottl_exponential_editors, ottl_address_functions,
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 

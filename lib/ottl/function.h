@@ -28,10 +28,11 @@ enum { FN_NO_PATTERN = -1 };
 /* Each ends with a name that is NULL. */
 extern const struct ottl_function ottl_editors[], ottl_metric_editors[], ottl_aggregate_editors[],
     ottl_span_editors[], ottl_format_functions[], ottl_type_functions[], ottl_text_functions[],
-    ottl_case_functions[], ottl_url_functions[], ottl_list_functions[], ottl_list_editors[],
-    ottl_time_functions[], ottl_time_text_functions[], ottl_time_reading_functions[],
-    ottl_map_functions[], ottl_replace_editors[], ottl_grok_functions[], ottl_xml_functions[],
-    ottl_histogram_editors[], ottl_exponential_editors[];
+    ottl_case_functions[], ottl_url_functions[], ottl_address_functions[], ottl_list_functions[],
+    ottl_list_editors[], ottl_time_functions[], ottl_time_text_functions[],
+    ottl_time_reading_functions[], ottl_map_functions[], ottl_replace_editors[],
+    ottl_grok_functions[], ottl_xml_functions[], ottl_histogram_editors[],
+    ottl_exponential_editors[];
 
 /* Whether an editor's first argument is the path that it changes; else it changes the record. */
 static inline bool ottl_has_target(const struct ottl_function *editor)

@@ -1,4 +1,4 @@
-/* Functions of URLs, addresses, bytes and UUIDs. */
+/* Functions of addresses, bytes and UUIDs. */
 #include "lib/ottl/function.h"
 
 #include "lib/base/digests.h"
@@ -10,153 +10,6 @@
 #include <endian.h>
 #include <stdio.h>
 #include <sys/random.h>
-
-/* ---- URL ---- */
-
-/* Cuts the text after the first of these characters. False: it has none of them. */
-static bool cut_at(struct view *text, const char *marks, struct view *before)
-{
-    size_t i = 0;
-    while (i < text->size && !strchr(marks, text->data[i]))
-        i++;
-    *before = (struct view){text->data, i};
-    if (i == text->size)
-        return false;
-    *text = (struct view){text->data + i + 1, text->size - i - 1};
-    return true;
-}
-
-/* The text without its percent escapes. Data NULL: one is malformed, or the run has failed. */
-static struct view unescaped(struct ottl_run *run, struct view text)
-{
-    uint8_t *out = arena_array_raw(ottl_arena(run), text.size + 1, 1), *end = out;
-    if (!out)
-        ottl_fail(run, "out of memory");
-    for (size_t i = 0; out && i < text.size; i++) {
-        int high = i + 2 < text.size ? text_hex_digit(text.data[i + 1]) : -1;
-        int low = i + 2 < text.size ? text_hex_digit(text.data[i + 2]) : -1;
-        if (text.data[i] != '%') {
-            *end++ = text.data[i];
-        } else if (high < 0 || low < 0) {
-            ottl_fail(run, "URL: an invalid escape sequence");
-            return (struct view){0};
-        } else {
-            *end++ = (uint8_t)(high << 4 | low);
-            i += 2;
-        }
-    }
-    return (struct view){out, (size_t)(end - out)};
-}
-
-static void put_text(struct attributes *list, const char *key, struct view text)
-{
-    struct value value = value_string(text);
-    attributes_set(list, view_of(key), &value);
-}
-
-/* scheme: a letter, then letters, digits, +, - and . (RFC 3986, 3.1) */
-static struct view take_scheme(struct view *text)
-{
-    size_t i = 0;
-    while (i < text->size && (isalnum(text->data[i]) || strchr("+-.", text->data[i])))
-        i++;
-    if (i == 0 || i == text->size || text->data[i] != ':' || !isalpha(*text->data))
-        return VIEW("");
-    struct view scheme = {text->data, i};
-    *text = (struct view){text->data + i + 1, text->size - i - 1};
-    return scheme;
-}
-
-/* user:password@host:port. False: the run has failed. */
-static bool put_authority(struct ottl_run *run, struct attributes *list, struct view authority)
-{
-    size_t at = authority.size;
-    while (at > 0 && authority.data[at - 1] != '@')
-        at--;
-    if (at > 0) {
-        struct view user = {authority.data, at - 1}, password = user, name;
-        put_text(list, "url.user_info", user);
-        bool has_password = cut_at(&password, ":", &name);
-        if (name.size)
-            put_text(list, "url.username", unescaped(run, name));
-        if (has_password && !run->failed)
-            put_text(list, "url.password", unescaped(run, password));
-        authority = (struct view){authority.data + at, authority.size - at};
-    }
-    size_t colon = authority.size;
-    while (colon > 0 && isdigit(authority.data[colon - 1]))
-        colon--;
-    bool port = colon > 0 && authority.data[colon - 1] == ':';
-    struct view host = {authority.data, port ? colon - 1 : authority.size};
-    struct view digits = {authority.data + colon, authority.size - colon};
-    if (host.size > 1 && *host.data == '[' && host.data[host.size - 1] == ']')
-        host = (struct view){host.data + 1, host.size - 2};
-    else if (memchr(host.data, ':', host.size))
-        ottl_fail(run, "URL: an invalid port");
-    if (port && digits.size > 9)
-        ottl_fail(run, "URL: an invalid port");
-    struct value number = value_int(0);
-    for (size_t i = 0; port && i < digits.size && i < 9; i++)
-        number.integer = 10 * number.integer + digits.data[i] - '0';
-    if (port && digits.size)
-        attributes_set(list, VIEW("url.port"), &number);
-    if (!run->failed)
-        put_text(list, "url.domain", unescaped(run, host));
-    return !run->failed;
-}
-
-/* What Go's url.Parse finds, under the names of the semantic conventions. */
-static struct ottl_value url(struct ottl_run *run, const struct ottl_node *call)
-{
-    struct view text = ottl_arg_string(run, call, 0), rest = text, query, path;
-    struct attributes list;
-    if (!run->failed && !text.size)
-        ottl_fail(run, "URL: empty string");
-    for (size_t i = 0; !run->failed && i < text.size; i++)
-        if (text.data[i] < 0x20 || text.data[i] == 0x7f)
-            ottl_fail(run, "URL: a control character");
-    if (run->failed)
-        return ottl_nil();
-    attributes_read(&list, VIEW(""), 1, ottl_arena(run));
-    put_text(&list, "url.original", text);
-    struct view before;
-    if (cut_at(&rest, "#", &before) && rest.size)
-        put_text(&list, "url.fragment", unescaped(run, rest));
-    rest = before;
-    struct view scheme = take_scheme(&rest);
-    size_t segment = 0;
-    while (segment < rest.size && !strchr("/?", rest.data[segment]))
-        segment++;
-    if (!scheme.size && memchr(rest.data, ':', segment))
-        return ottl_fail(run, "URL: a colon in the first segment of a path without a scheme");
-    put_text(&list, "url.scheme", scheme);
-    query = rest;
-    if (cut_at(&query, "?", &rest) && query.size)
-        put_text(&list, "url.query", query);
-    if (view_starts(rest, VIEW("//"))) {
-        rest = (struct view){rest.data + 2, rest.size - 2};
-        size_t size = 0;
-        while (size < rest.size && rest.data[size] != '/')
-            size++;
-        if (!put_authority(run, &list, (struct view){rest.data, size}))
-            return ottl_nil();
-        rest = (struct view){rest.data + size, rest.size - size};
-    } else {
-        put_text(&list, "url.domain", VIEW(""));
-        if (scheme.size && !view_starts(rest, VIEW("/")))
-            rest = VIEW(""); /* opaque, as in mailto:joe */
-    }
-    path = run->failed ? (struct view){0} : unescaped(run, rest);
-    if (run->failed)
-        return ottl_nil();
-    put_text(&list, "url.path", path);
-    size_t dot = path.size;
-    while (dot > 0 && path.data[dot - 1] != '.')
-        dot--;
-    if (dot > 0 && dot < path.size)
-        put_text(&list, "url.extension", (struct view){path.data + dot, path.size - dot});
-    return ottl_made_map(run, &list);
-}
 
 /* ---- IsInCIDR ---- */
 
@@ -182,11 +35,13 @@ static bool read_address(struct view text, uint8_t address[16], bool *v4)
 
 static bool read_network(struct view text, struct network *network)
 {
-    struct view bits = text, address;
+    const uint8_t *slash = memchr(text.data, '/', text.size);
     bool v4;
     unsigned number = 0;
-    if (!cut_at(&bits, "/", &address) || !read_address(address, network->address, &v4) ||
-        bits.size == 0 || bits.size > 3)
+    if (!slash || !read_address(view_between(text.data, slash), network->address, &v4))
+        return false;
+    struct view bits = view_between(slash + 1, text.data + text.size);
+    if (bits.size == 0 || bits.size > 3)
         return false;
     for (size_t i = 0; i < bits.size; i++) {
         if (!isdigit(bits.data[i]))
@@ -472,8 +327,7 @@ static struct ottl_value uuid_v7(struct ottl_run *run, const struct ottl_node *c
     return made_uuid(run, id, 7);
 }
 
-const struct ottl_function ottl_url_functions[] = {
-    {"URL", "uri", url, FN_NO_PATTERN, false, 0, NULL},
+const struct ottl_function ottl_address_functions[] = {
     {"IsInCIDR", "target,networks", is_in_cidr, FN_NO_PATTERN, false, 0, check_networks},
     {"CommunityID", "source_ip,source_port,destination_ip,destination_port,protocol?,seed?",
      community_id, FN_NO_PATTERN, false, 0, NULL},
