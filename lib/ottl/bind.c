@@ -149,6 +149,9 @@ static bool place_arguments(const struct binder *binder, struct ottl_node *call)
     for (size_t i = 0; i < call->count; i++) {
         struct ottl_node *item = call->items[i];
         size_t place = item->argument.size ? 0 : i;
+        if (i > 0 && !item->argument.size && call->items[i - 1]->argument.size)
+            return ottl_say(binder->ottl, item->at, binder->fault,
+                            "an argument without a name behind one with a name");
         for (; item->argument.size; place++) {
             struct view each = parameter(call->function, place, &optional);
             if (!each.size || same_name(each, item->argument))
@@ -281,19 +284,23 @@ static bool bind_call(const struct binder *binder, struct ottl_node *call)
     if (call->function->pattern >= 0 && !bind_pattern(binder, call))
         return false;
     const char *wrong = call->function->check ? call->function->check(call) : NULL;
-    if (!wrong)
-        fold(call);
-    return !wrong || ottl_say(ottl, call->at, binder->fault, "%s: %s", call->function->name, wrong);
+    if (wrong)
+        return ottl_say(ottl, call->at, binder->fault, "%s: %s", call->function->name, wrong);
+    if (!ottl_check_literals(ottl, call, binder->fault))
+        return false;
+    fold(call);
+    return true;
 }
 
-/* A literal text or bool that is no operand of the Collector's either. */
+/* A literal that is no operand of the Collector's either. */
 static const struct ottl_node *no_operand(const struct ottl_node *node)
 {
-    for (size_t i = 0; node->kind == NODE_MATH && i < node->count; i++) {
+    bool math = node->kind == NODE_MATH || node->kind == NODE_NEGATE;
+    for (size_t i = 0; math && i < node->count; i++) {
         const struct ottl_node *item = node->items[i];
-        if (item->kind == NODE_LITERAL &&
-            (item->value.type == TYPE_STRING || item->value.type == TYPE_BOOL ||
-             item->value.type == TYPE_BYTES))
+        bool number = item->value.type == TYPE_INT || item->value.type == TYPE_DOUBLE;
+        if (item->kind == NODE_LIST_OF || item->kind == NODE_MAP_OF ||
+            (item->kind == NODE_LITERAL && !number))
             return item;
     }
     return NULL;
@@ -305,7 +312,9 @@ static bool bind_node(const struct binder *binder, struct ottl_node *node)
     if (wrong)
         return ottl_say(binder->ottl, wrong->at, binder->fault,
                         "found %s, expected a number, a time or a duration",
-                        ottl_type_name(wrong->value.type));
+                        wrong->kind == NODE_LIST_OF  ? "a list"
+                        : wrong->kind == NODE_MAP_OF ? "a map"
+                                                     : ottl_type_name(wrong->value.type));
     if (node->kind == NODE_ENUM)
         return bind_enum(binder, node);
     if (!bind_all(binder, node->keys, node->key_count))

@@ -46,6 +46,11 @@ const struct ottl_function *ottl_function_find(struct view name);
 /* A hint for an unknown name: a similar one, or that only the Collector has it; "": none. */
 void ottl_function_hint(struct view name, char hint[120]);
 
+/* Whether the literal arguments of a bound call have the types that the Collector checks when it
+ * starts. False: fault says what is wrong. */
+bool ottl_check_literals(const struct ottl *ottl, const struct ottl_node *call,
+                         struct ottl_fault *fault);
+
 /* Evaluate arguments. The run fails if the type is another. */
 struct ottl_value ottl_arg(struct ottl_run *run, const struct ottl_node *call, size_t i);
 struct view ottl_arg_string(struct ottl_run *run, const struct ottl_node *call, size_t i);

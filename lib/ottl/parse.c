@@ -294,6 +294,8 @@ static struct ottl_node *unary(struct parser *parser)
     need_value(parser, node);
     if (!minus || parser->failed)
         return node;
+    if (node->kind == NODE_LITERAL)
+        node->at = at;
     if (node->kind == NODE_LITERAL && node->value.type == TYPE_INT) {
         node->value.integer = -node->value.integer;
         return node;

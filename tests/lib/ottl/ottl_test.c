@@ -57,6 +57,18 @@ START_TEST(faults_have_their_place)
             "contain %s once and no other %");
     refused(OTTL_STATEMENT, OTTL_SPAN, "replace_all_matches(attributes, \"a\", \"b\", MD5, \"%\")",
             1, 1, "contain %s once and no other %");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name,\n  URL(2.5))", 2, 7,
+            "found a double, expected a string");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, Hour(\"12:00\"))", 1, 16,
+            "found a string, expected a time");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "keep_keys(attributes, [\"a\", 1])", 1, 29,
+            "found an int, expected a string");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "flatten(attributes, name)", 1, 21,
+            "found a value that is no literal, expected a string literal");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "flatten(attributes, \"a\", -1)", 1, 26,
+            "an int literal without a sign");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, [1] * 2)", 1, 11,
+            "found a list, expected a number");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, SHA256)", 1, 11, "expected (...) after SHA256");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, Nope)", 1, 11, "unknown enum Nope");
     refused(OTTL_STATEMENT, OTTL_METRIC,
