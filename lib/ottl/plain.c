@@ -113,7 +113,8 @@ bool ottl_plain_bind(const struct ottl_node *node, struct ottl_plain *plain)
 
 /* ---- evaluating ---- */
 
-bool ottl_plain_compare(const struct ottl_plain *plain, const struct attribute *item)
+__attribute__((noinline)) bool ottl_plain_compare(const struct ottl_plain *plain,
+                                                  const struct attribute *item)
 {
     struct ottl_value found = ottl_nil();
     if (item) {
@@ -139,7 +140,8 @@ static inline int64_t sum_of(const struct ottl_sum *sum, const struct request_ed
     return (int64_t)all;
 }
 
-bool ottl_plain_compare_sums(const struct ottl_plain *plain, struct request_edit *at)
+__attribute__((noinline)) bool ottl_plain_compare_sums(const struct ottl_plain *plain,
+                                                       struct request_edit *at)
 {
     const int64_t a = sum_of(&plain->sums[0], at), b = sum_of(&plain->sums[1], at);
     switch ((int)plain->op) {

@@ -246,7 +246,8 @@ struct attributes *record_attributes(struct record *record)
     return &record->attributes;
 }
 
-const struct attribute *record_search(struct record *record, struct view key)
+__attribute__((noinline)) const struct attribute *record_search(struct record *record,
+                                                                struct view key)
 {
     bool passes = record->cells && record->cells->of[key_mark_of(key)];
     bool there = passes || (record->indexed && !record->cells && !record->dictionary);
@@ -323,6 +324,13 @@ bool record_get(const struct record *record, uint32_t number, struct proto_field
         return false;
     struct proto_scan scan = {at, record->body.data + record->body.size, false};
     return plain_fixed64(at, scan.end, field) || proto_scan_next(&scan, field);
+}
+
+__attribute__((noinline)) struct view record_read_string(const struct record *record,
+                                                         uint32_t number)
+{
+    struct proto_field field;
+    return record_get(record, number, &field) ? field.bytes : VIEW("");
 }
 
 uint64_t record_fixed64(const struct record *record, uint32_t number)

@@ -98,15 +98,17 @@ bool record_attribute(struct record *record, struct view key, struct value *valu
 /* A field as it is now, the last one of its number. False: absent. */
 bool record_get(const struct record *record, uint32_t number, struct proto_field *field);
 
+/* The same as record_string, wherever the field is. */
+struct view record_read_string(const struct record *record, uint32_t number);
+
 /* The content of a text field as it is now; empty: absent. */
 static inline struct view record_string(const struct record *record, uint32_t number)
 {
     const struct record_note *note = &record->note;
-    struct proto_field field;
     if (record->indexed && !record->field_count && note->attributes.data && note->field &&
         note->number == number && note->field[1] < 0x80)
         return (struct view){note->field + 2, note->field[1]};
-    return record_get(record, number, &field) ? field.bytes : VIEW("");
+    return record_read_string(record, number);
 }
 
 /* The value of a fixed64 field as it is now; 0: absent. */

@@ -213,13 +213,15 @@ static bool add_item(struct request_edit *edit, struct record *item)
 /* The note on the span with this body; NULL: there is none that tells of its attributes. */
 static inline const struct otlp_span_note *find_note(struct request_edit *edit, struct view body)
 {
-    const struct otlp_span_note *row = (const void *)edit->notes.data, *end = row;
+    const struct otlp_span_note *row = edit->next_note;
     const size_t at = (size_t)(body.data - edit->splice->source.data);
-    row += edit->noted;
-    end += edit->notes.size / sizeof *row;
-    for (; row < end && row->at < at; row++)
-        edit->noted++;
-    return row < end && row->at == at && row->attributes_end ? row : NULL;
+    while (row < edit->last_note && row->at < at)
+        row++;
+    edit->next_note = row;
+    if (row == edit->last_note || row->at != at)
+        return NULL;
+    edit->next_note++;
+    return row->attributes_end ? row : NULL;
 }
 
 /* What a note says of a span. False: there is none. */
@@ -475,6 +477,9 @@ bool request_edit(struct request_edit *edit, struct view request, struct splice 
     struct proto_field field;
     edit->splice = splice;
     make_cells(edit);
+    edit->next_note = edit->last_note = (const void *)edit->notes.data;
+    if (edit->notes.size)
+        edit->last_note += edit->notes.size / sizeof *edit->last_note;
     if (!open_dictionary(edit, request))
         return false;
     while (proto_scan_next(&scan, &field)) {

@@ -66,9 +66,9 @@ struct request_edit {
     bool notes_spoilt; /* struct otlp_span_note of a changed span may no longer hold */
 
     /* Inside. */
-    struct key_cells cells[EDIT_LEVELS];        /* of the sieves */
-    const struct key_cells *sifts[EDIT_LEVELS]; /* the same; NULL: every key passes */
-    size_t noted;                               /* of the notes: those of spans in front */
+    struct key_cells cells[EDIT_LEVELS];                /* of the sieves */
+    const struct key_cells *sifts[EDIT_LEVELS];         /* the same; NULL: every key passes */
+    const struct otlp_span_note *next_note, *last_note; /* of those that are left */
     struct splice *splice;
     struct otlp_dictionary dictionary;
     struct edit_piece *pieces;

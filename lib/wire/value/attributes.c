@@ -11,7 +11,7 @@ enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, LIST_VALUES = 1 };
 enum { FIRST_ROOM = 32 };
 
 /* Room for more of them. False: there is none. */
-static bool grow(struct attributes *attributes)
+static __attribute__((noinline)) bool grow(struct attributes *attributes)
 {
     size_t count = attributes->count,
            capacity = attributes->capacity ? 2 * attributes->capacity : FIRST_ROOM;
@@ -42,12 +42,10 @@ static inline void enter_cell(struct attributes *attributes, uint8_t cell)
         attributes->cells = NULL;
 }
 
-/* sought: one without a cell is one that nobody looks for. */
-static inline struct attribute *add(struct attributes *attributes, struct view key, bool sought)
+/* In room that is there. sought: one without a cell is one that nobody looks for. */
+static inline struct attribute *put(struct attributes *attributes, struct view key, bool sought)
 {
     const uint8_t mark = key_mark_of(key);
-    if (attributes->failed || (attributes->count == attributes->capacity && !grow(attributes)))
-        return NULL;
     struct attribute *item = &attributes->items[attributes->count];
     attributes->marks[attributes->count++] = mark;
     if (attributes->cells) {
@@ -62,11 +60,18 @@ static inline struct attribute *add(struct attributes *attributes, struct view k
     return item;
 }
 
+static inline struct attribute *add(struct attributes *attributes, struct view key)
+{
+    if (attributes->failed || (attributes->count == attributes->capacity && !grow(attributes)))
+        return NULL;
+    return put(attributes, key, true);
+}
+
 bool attributes_append(struct attributes *attributes, struct view body, struct view source)
 {
     const uint8_t *value;
     struct view key = plain_key(body, &value);
-    struct attribute *item = key.data ? add(attributes, key, true) : NULL;
+    struct attribute *item = key.data ? add(attributes, key) : NULL;
     if (!item)
         return false;
     item->any = view_between(value, body.data + body.size);
@@ -76,7 +81,7 @@ bool attributes_append(struct attributes *attributes, struct view body, struct v
 
 bool attributes_take(struct attributes *attributes, const struct attribute *item)
 {
-    struct attribute *taken = add(attributes, item->key, true);
+    struct attribute *taken = add(attributes, item->key);
     if (taken)
         *taken = *item;
     return taken;
@@ -106,7 +111,7 @@ void attributes_read(struct attributes *attributes, struct view message, uint32_
         struct view source = view_between(field.start, field.end);
         if (attributes_append(attributes, field.bytes, source))
             continue;
-        struct attribute *item = add(attributes, otlp_key(field.bytes), true);
+        struct attribute *item = add(attributes, otlp_key(field.bytes));
         attributes->partial = !item;
         if (!item)
             return;
@@ -262,7 +267,8 @@ static __attribute__((noinline)) struct attribute *find_in_many(struct attribute
     return found;
 }
 
-struct attribute *attributes_search(struct attributes *attributes, struct view key)
+__attribute__((noinline)) struct attribute *attributes_search(struct attributes *attributes,
+                                                              struct view key)
 {
     if (attributes->count - 1 >= 8) /* or none, which wraps around */
         return find_in_many(attributes, key);
@@ -284,13 +290,19 @@ void attributes_change(struct attributes *attributes, struct attribute *attribut
     attributes_change_any(attributes, attribute, value_any(value, attributes->arena));
 }
 
+static __attribute__((noinline)) struct attribute *grow_and_add(struct attributes *attributes,
+                                                                struct view key, struct view any)
+{
+    return !attributes->failed && grow(attributes) ? attributes_add(attributes, key, any) : NULL;
+}
+
 struct attribute *attributes_add(struct attributes *attributes, struct view key, struct view any)
 {
-    struct attribute *item = add(attributes, key, false);
-    if (item) {
-        item->source = (struct view){0};
-        attributes_change_any(attributes, item, any);
-    }
+    if (attributes->failed || attributes->count == attributes->capacity)
+        return grow_and_add(attributes, key, any);
+    struct attribute *item = put(attributes, key, false);
+    item->source = (struct view){0};
+    attributes_change_any(attributes, item, any);
     return item;
 }
 
@@ -300,7 +312,8 @@ static inline bool is_last_of_few(const struct attributes *attributes, size_t at
     return attributes->count <= 8 && !(marked(attributes, 0, attributes->marks[at]) >> 8 * at >> 8);
 }
 
-void attributes_remove_others(struct attributes *attributes, const struct attribute *kept)
+__attribute__((noinline)) void attributes_remove_others(struct attributes *attributes,
+                                                        const struct attribute *kept)
 {
     size_t from = (size_t)(kept - attributes->items) + 1;
     struct attribute *other;
