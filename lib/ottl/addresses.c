@@ -284,11 +284,12 @@ static struct ottl_value base64_decoded(struct ottl_run *run, const struct ottl_
 static const char *check_encoding(const struct ottl_node *call)
 {
     static const char *const encodings[] = {"base64",         "base64-raw", "base64-url",
-                                            "base64-raw-url", "utf-8",      NULL};
+                                            "base64-raw-url", "utf-8",      "utf8",
+                                            "us-ascii",       "ascii",      NULL};
     return ottl_is_one_of(call->items[1], encodings)
                ? NULL
                : "expected the encoding \"base64\", \"base64-raw\", \"base64-url\", "
-                 "\"base64-raw-url\" or \"utf-8\"";
+                 "\"base64-raw-url\", \"utf-8\" or \"us-ascii\"";
 }
 
 /* ---- UUID (RFC 9562) ---- */

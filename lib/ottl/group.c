@@ -195,11 +195,24 @@ static void give_context(struct ottl_group *group, enum ottl_context context)
         group->conditions[i].context = context;
 }
 
+/* The place of the first text of a list that names a context. False: none does. */
+static bool place_of_context(const struct teller *teller, const struct member *members,
+                             size_t count, const char *list, enum ottl_context context,
+                             char path[200])
+{
+    for (size_t i = 0; i < count; i++)
+        if (members[i].ottl && context != OTTL_NONE && ottl_inferred(members[i].ottl) == context) {
+            place_of(teller, list, i, path);
+            return true;
+        }
+    return false;
+}
+
 /* As in the Collector, statements and their conditions share a context, and conditions without
  * statements have one each. */
 static void find_contexts(struct teller *teller, struct ottl_group *group,
-                          const struct ottl_settings *settings, const char *conditions,
-                          enum signal signal)
+                          const struct ottl_settings *settings, const char *statements,
+                          const char *conditions, enum signal signal)
 {
     char path[200], text[200];
     enum ottl_context given = ottl_context_of(view_of(settings->context));
@@ -216,7 +229,12 @@ static void find_contexts(struct teller *teller, struct ottl_group *group,
     }
     if (group->statement_count || !group->condition_count) {
         give_context(group, inferred(group, group->conditions, group->condition_count, signal));
-        if (!check_context(teller, group, teller->path, group->context, signal))
+        if (!place_of_context(teller, group->statements, group->statement_count, statements,
+                              group->context, path) &&
+            !place_of_context(teller, group->conditions, group->condition_count, conditions,
+                              group->context, path))
+            snprintf(path, sizeof path, "%s", teller->path);
+        if (!check_context(teller, group, path, group->context, signal))
             give_context(group, OTTL_NONE);
         return;
     }
@@ -299,7 +317,7 @@ static struct ottl_group *make(struct teller *teller, const struct ottl_settings
     if (teller->any && named && group->statement_count)
         guess_context(group, signal);
     else
-        find_contexts(teller, group, settings, conditions, signal);
+        find_contexts(teller, group, settings, statements, conditions, signal);
     group->level = ottl_level(group->context);
     bind_all(teller, group, group->statements, statements, &settings->statements, named);
     bind_all(teller, group, group->conditions, conditions, &settings->conditions, named);

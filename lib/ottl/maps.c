@@ -5,12 +5,11 @@ static struct ottl_value parse_json(struct ottl_run *run, const struct ottl_node
 {
     struct view text = ottl_arg_string(run, call, 0);
     struct value value;
+    char why[VALUE_WHY_SIZE];
     if (run->failed)
         return ottl_nil();
-    if (!value_from_json(text, ottl_arena(run), &value))
-        return ottl_fail(run,
-                         "ParseJSON: invalid JSON, a number that is too large, or more than 100 "
-                         "levels");
+    if (!value_from_json(text, ottl_arena(run), &value, why))
+        return ottl_fail(run, "ParseJSON: %s", why);
     if (value.kind != VALUE_MAP && value.kind != VALUE_LIST)
         return ottl_fail(run, "ParseJSON: expected an object or an array");
     return ottl_of_value(&value);

@@ -74,15 +74,38 @@ static struct ottl_node *value(struct parser *parser)
     return node;
 }
 
+/* A string, a number or what is computed. */
+static void need_key(struct parser *parser, const struct ottl_node *node)
+{
+    enum ottl_type type = node->value.type;
+    bool is =
+        node->kind == NODE_LITERAL
+            ? type == TYPE_STRING || type == TYPE_INT || type == TYPE_DOUBLE
+            : node->kind != NODE_LIST_OF && node->kind != NODE_MAP_OF && node->kind != NODE_ENUM;
+    if (!is)
+        parser_fail_at(parser, node->at, "a key must be a string, an int or an expression");
+}
+
 static void keys_of(struct parser *parser, struct ottl_node *node)
 {
     struct list keys = {0};
     while (parser_take_mark(parser, '[')) {
-        add(parser, &keys, value(parser));
+        struct ottl_node *key = value(parser);
+        need_key(parser, key);
+        add(parser, &keys, key);
         parser_need_mark(parser, ']');
     }
     node->keys = keys.items;
     node->key_count = keys.count;
+}
+
+/* Takes a comma, behind which there must be more. False: there is none. */
+static bool more(struct parser *parser, char end)
+{
+    bool comma = parser_take_mark(parser, ',');
+    if (comma && parser_is_mark(parser, end))
+        parser_fail(parser, "a value");
+    return comma;
 }
 
 /* name(a, b, c = d)[key] */
@@ -103,7 +126,7 @@ static struct ottl_node *call(struct parser *parser, struct token name)
                 item->argument = argument;
         }
         add(parser, &items, item);
-        if (!parser_take_mark(parser, ','))
+        if (!more(parser, ')'))
             break;
     }
     parser_need_mark(parser, ')');
@@ -145,6 +168,18 @@ static const char *unsupported_context(struct view name)
     return NULL;
 }
 
+/* The text of a path without blanks around its dots. */
+static struct view without_blanks(struct parser *parser, struct view text)
+{
+    uint8_t *out = arena_array_raw(&parser->ottl->arena, text.size, 1), *end = out;
+    if (!out)
+        parser_fail_at(parser, parser->token.at, "out of memory");
+    for (size_t i = 0; out && i < text.size; i++)
+        if (!isspace(text.data[i]))
+            *end++ = text.data[i];
+    return out ? view_between(out, end) : VIEW("");
+}
+
 /* a.b.c["key"][0]; keys between the names, as in a["x"].b, are refused. */
 static struct ottl_node *path(struct parser *parser, struct token first)
 {
@@ -159,7 +194,7 @@ static struct ottl_node *path(struct parser *parser, struct token first)
         end = parser->token.text.data + parser->token.text.size;
         parser_next(parser);
     }
-    node->name = view_between(first.text.data, end);
+    node->name = without_blanks(parser, view_between(first.text.data, end));
     keys_of(parser, node);
     if (!parser->failed && parser_is_mark(parser, '.'))
         parser_fail(parser, "no name after a key");
@@ -216,7 +251,7 @@ static struct ottl_node *list(struct parser *parser)
     parser_need_mark(parser, '[');
     while (!parser->failed && !parser_is_mark(parser, ']')) {
         add(parser, &items, value(parser));
-        if (!parser_take_mark(parser, ','))
+        if (!more(parser, ']'))
             break;
     }
     parser_need_mark(parser, ']');

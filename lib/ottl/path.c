@@ -227,6 +227,8 @@ static struct ottl_value get_point(const struct ottl_node *path, struct ottl_run
     case AS_LIST:
         return countable(run, point->body, number);
     case AS_NOTHING:
+    case AS_UINT32:
+    case AS_INT32:
         break;
     }
     return ottl_nil();

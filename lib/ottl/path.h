@@ -56,7 +56,19 @@ enum ottl_point_field {
     POINT_EXEMPLARS
 };
 
-enum ottl_point_type { AS_NANOS, AS_VARINT, AS_DOUBLE, AS_SFIXED, AS_LIST, AS_SINT, AS_NOTHING };
+/* Of a data point's fields; AS_UINT32 and AS_INT32 of varints elsewhere, as wide as the protocol
+ * has them. */
+enum ottl_point_type {
+    AS_NANOS,
+    AS_VARINT,
+    AS_DOUBLE,
+    AS_SFIXED,
+    AS_LIST,
+    AS_SINT,
+    AS_NOTHING,
+    AS_UINT32,
+    AS_INT32
+};
 
 struct ottl_field {
     const char *name;

@@ -308,7 +308,7 @@ static void set_status(const struct ottl_node *path, struct ottl_run *run,
     if (text)
         record_set_bytes(&status, path->field->number, to->bytes);
     else
-        record_set_varint(&status, path->field->number, (uint64_t)to->integer);
+        record_set_varint(&status, path->field->number, (uint64_t)(int32_t)to->integer);
     struct view made = record_field(&status, SPAN_STATUS);
     if (made.data)
         record_set_fields(span, SPAN_STATUS, made);
@@ -371,11 +371,19 @@ static void set_point(const struct ottl_node *path, struct ottl_run *run,
         record_clear(point, real ? 6 : 4);
     uint64_t sign = (uint64_t)(to->integer >> 63);
     if (path->field->type == AS_VARINT)
-        record_set_varint(point, number, (uint64_t)to->integer);
+        record_set_varint(point, number, (uint32_t)to->integer);
     else if (path->field->type == AS_SINT)
         record_set_varint(point, number, (uint32_t)((uint64_t)to->integer << 1 ^ sign));
     else
         record_set_fixed64(point, number, real ? bits_of(to->number) : (uint64_t)to->integer);
+}
+
+/* As many bits as the protocol has of the number. */
+static uint64_t varint_of(const struct ottl_node *path, int64_t number)
+{
+    if (path->field->type == AS_UINT32)
+        return (uint32_t)number;
+    return path->field->type == AS_INT32 ? (uint64_t)(int32_t)number : (uint64_t)number;
 }
 
 static void set_field(const struct ottl_node *path, struct ottl_run *run,
@@ -395,12 +403,17 @@ static void set_field(const struct ottl_node *path, struct ottl_run *run,
         ottl_fail(run, "%.*s must not be negative", VIEW_ARG(path->name));
         return;
     }
+    if (path->context == OTTL_SPAN && access == ACCESS_FIXED32 &&
+        (uint64_t)to->integer > UINT32_MAX) {
+        ottl_fail(run, "%.*s must be from 0 to 4294967295", VIEW_ARG(path->name));
+        return;
+    }
     if (access == ACCESS_STRING)
         record_set_bytes(record, number, to->bytes);
     else if (access == ACCESS_FIXED32)
         record_set_fixed32(record, number, (uint32_t)to->integer);
     else if (access == ACCESS_VARINT)
-        record_set_varint(record, number, (uint64_t)to->integer);
+        record_set_varint(record, number, varint_of(path, to->integer));
     else
         record_set_fixed64(record, number, (uint64_t)to->integer);
 }

@@ -273,9 +273,11 @@ static bool put_path(struct bytes *out, const struct url *url)
         return bytes_append(out, "*", 1) == BYTES_OK;
     if (!put_as_it_came(out, url->original_path, url->path, PART_PATH))
         return false;
+    if (before || !out->size)
+        return true;
     path = bytes_view(out);
     cut(&path, '/', &rest);
-    if (before || !memchr(path.data, ':', path.size))
+    if (!memchr(path.data, ':', path.size))
         return true;
     out->size = 0;
     return bytes_append(out, "./", 2) == BYTES_OK &&

@@ -226,9 +226,9 @@ void splice_write(const struct splice *splice, uint8_t *out)
 {
     assert(splice->depth == 0 && !splice->failed);
     const uint8_t *source = splice->source.data;
-    const struct splice_edit *edit = splice->edits, *last = edit + splice->count;
     size_t at = 0;
-    for (; edit < last; edit++) {
+    for (size_t i = 0; i < splice->count; i++) {
+        const struct splice_edit *edit = &splice->edits[i];
         out = splice_put(out, (struct view){source + at, edit->at - at});
         if (splice_is_length(edit))
             out = put_length(out, edit->insert.size);

@@ -14,6 +14,7 @@ struct reading {
     struct json_scan scan;
     struct proto_write write;
     struct arena *arena;
+    const char *fault; /* of what the scan takes; static */
 };
 
 static bool read_any(struct reading *reading, unsigned depth);
@@ -42,13 +43,17 @@ static bool put_number(struct reading *reading)
 {
     struct json_text text;
     char copy[NUMBER_MAX];
-    if (!json_scan_number(&reading->scan, &text) || text.raw.size >= sizeof copy)
+    if (!json_scan_number(&reading->scan, &text))
+        return false;
+    reading->fault = "expected a number that a double holds, of fewer than 64 characters";
+    if (text.raw.size >= sizeof copy)
         return false;
     snprintf(copy, sizeof copy, "%.*s", VIEW_ARG(text.raw));
     double number = strtod(copy, NULL);
     uint64_t bits;
     if (isinf(number))
         return false;
+    reading->fault = NULL;
     memcpy(&bits, &number, sizeof bits);
     proto_write_fixed64(&reading->write, 4, bits);
     return true;
@@ -131,6 +136,8 @@ static bool read_any(struct reading *reading, unsigned depth)
     switch (kind) {
     case JSON_KIND_OBJECT:
     case JSON_KIND_ARRAY:
+        if (!ok)
+            reading->fault = "expected at most 100 levels";
         opened = proto_write_open(&reading->write, kind == JSON_KIND_ARRAY ? 5 : 6);
         ok = ok && (kind == JSON_KIND_ARRAY ? read_array : read_object)(reading, depth);
         proto_write_close(&reading->write, opened);
@@ -151,11 +158,12 @@ static bool read_any(struct reading *reading, unsigned depth)
     return false;
 }
 
-bool value_from_json(struct view text, struct arena *arena, struct value *value)
+bool value_from_json(struct view text, struct arena *arena, struct value *value,
+                     char why[VALUE_WHY_SIZE])
 {
     struct bytes out;
     bytes_init(&out, (size_t)16 << 20, NULL);
-    struct reading reading = {json_scan_begin(text), proto_write_begin(&out), arena};
+    struct reading reading = {json_scan_begin(text), proto_write_begin(&out), arena, NULL};
     /* Logs are often made by hand; the Collector takes them too. */
     reading.scan.raw_controls = true;
     bool ok = read_any(&reading, 0) && !reading.scan.fault && json_scan_end(&reading.scan) &&
@@ -165,5 +173,11 @@ bool value_from_json(struct view text, struct arena *arena, struct value *value)
         memcpy(kept, out.data, out.size);
     *value = kept ? value_read((struct view){kept, out.size}) : (struct value){0};
     bytes_release(&out);
+    const char *fault = reading.fault ? reading.fault : reading.scan.fault;
+    if (!kept && fault)
+        snprintf(why, VALUE_WHY_SIZE, "%s, at byte %zu", fault,
+                 (size_t)(reading.scan.at - text.data) + 1);
+    else if (!kept)
+        snprintf(why, VALUE_WHY_SIZE, "out of memory");
     return kept;
 }

@@ -89,9 +89,12 @@ size_t value_decimal_text(double number, char out[400]);
 /* Appends the value as JSON. False: out is full. */
 bool value_json(const struct value *value, struct bytes *out);
 
-/* What JSON text says: objects as MAP, arrays as LIST, numbers as DOUBLE. False: no JSON, or no
- * room. */
-bool value_from_json(struct view text, struct arena *arena, struct value *value);
+enum { VALUE_WHY_SIZE = 100 };
+
+/* What JSON text says: objects as MAP, arrays as LIST, numbers as DOUBLE. False: `why` says what
+ * was expected and at which byte, or that there is no room. */
+bool value_from_json(struct view text, struct arena *arena, struct value *value,
+                     char why[VALUE_WHY_SIZE]);
 
 /* The next element of a LIST's body; scan begins as proto_scan_begin(body). False: no more. */
 bool value_next(struct proto_scan *scan, struct value *value);

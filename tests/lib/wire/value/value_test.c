@@ -6,12 +6,13 @@
 #include <stdio.h>
 
 static struct arena arena;
+static char why[VALUE_WHY_SIZE];
 
 static void json_of(const char *json, const char *want)
 {
     struct value value;
     arena_init(&arena, 1 << 20);
-    ck_assert_msg(value_from_json(view_of(json), &arena, &value), "%s", json);
+    ck_assert_msg(value_from_json(view_of(json), &arena, &value, why), "%s", json);
     struct view text = value_text(&value, &arena);
     ck_assert_msg(view_eq(text, view_of(want)), "%.*s", VIEW_ARG(text));
     arena_release(&arena);
@@ -30,13 +31,31 @@ END_TEST
 
 START_TEST(what_is_no_json_is_refused)
 {
-    static const char *const texts[] = {"", "{", "[1,]", "{\"a\" 1}", "tru", "1 2", "\"x"};
+    static const char *const texts[][2] = {
+        {"", "the text ends too soon, at byte 1"},
+        {"{", "the text ends too soon, at byte 2"},
+        {"[1,]", "expected a value, at byte 4"},
+        {"{\"a\" 1}", "expected :, at byte 6"},
+        {"tru", "expected a value, at byte 1"},
+        {"1 2", "expected nothing more, at byte 3"},
+        {"\"x", "the text ends too soon, at byte 3"},
+        {"[1e999]",
+         "expected a number that a double holds, of fewer than 64 characters, at byte 7"},
+    };
     struct value value;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         arena_init(&arena, 1 << 20);
-        ck_assert_msg(!value_from_json(view_of(texts[i]), &arena, &value), "%s", texts[i]);
+        ck_assert_msg(!value_from_json(view_of(texts[i][0]), &arena, &value, why), "%s",
+                      texts[i][0]);
+        ck_assert_str_eq(why, texts[i][1]);
         arena_release(&arena);
     }
+    char deep[102] = "";
+    memset(deep, '[', 101);
+    arena_init(&arena, 1 << 20);
+    ck_assert(!value_from_json(view_of(deep), &arena, &value, why));
+    ck_assert_str_eq(why, "expected at most 100 levels, at byte 101");
+    arena_release(&arena);
 }
 END_TEST
 
@@ -178,7 +197,7 @@ START_TEST(ottl_has_json_of_its_own)
     struct value value, list = {.kind = VALUE_LIST, .bytes = {nan_list, sizeof nan_list}};
     bool not_json;
     arena_init(&arena, 1 << 20);
-    ck_assert(value_from_json(VIEW("[\"<\\b\\u2028\x7f\", 1e-7]"), &arena, &value));
+    ck_assert(value_from_json(VIEW("[\"<\\b\\u2028\x7f\", 1e-7]"), &arena, &value, why));
     ck_assert(view_eq(value_text(&value, &arena), VIEW("[\"<\\b\\u2028\x7f\",1e-7]")));
     ck_assert(view_eq(value_ottl_text(&value, &arena, &not_json),
                       VIEW("[\"\\u003c\\u0008\\u2028\x7f\",1e-07]")));
@@ -241,9 +260,9 @@ START_TEST(maps_are_equal_whatever_their_order)
 {
     struct value a, b, c;
     arena_init(&arena, 1 << 20);
-    ck_assert(value_from_json(VIEW("{\"x\": 1, \"y\": [1, 2]}"), &arena, &a));
-    ck_assert(value_from_json(VIEW("{\"y\": [1, 2], \"x\": 1}"), &arena, &b));
-    ck_assert(value_from_json(VIEW("{\"y\": [2, 1], \"x\": 1}"), &arena, &c));
+    ck_assert(value_from_json(VIEW("{\"x\": 1, \"y\": [1, 2]}"), &arena, &a, why));
+    ck_assert(value_from_json(VIEW("{\"y\": [1, 2], \"x\": 1}"), &arena, &b, why));
+    ck_assert(value_from_json(VIEW("{\"y\": [2, 1], \"x\": 1}"), &arena, &c, why));
     ck_assert(value_equal(&a, &b));
     ck_assert(!value_equal(&a, &c));
     arena_release(&arena);
