@@ -3,6 +3,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/view.h"
+#include "lib/kafka/kafka_throttle.h"
 #include "lib/net/tls/tls_client.h"
 
 #include <stdio.h>
@@ -324,6 +325,9 @@ void kafka_peer_error(rd_kafka_t *client, int code, const char *reason, void *op
         explain_certificate(peer, text, sizeof text);
     if (cause == CAUSE_NONE)
         return;
+    if (cause == CAUSE_UNAVAILABLE && strstr(text, "timed out") &&
+        kafka_throttle_lasts(peer, text, sizeof text))
+        reason = NULL; /* it can be reached, and answers late */
     atomic_fetch_add_explicit(&peer->errors, 1, memory_order_relaxed);
     peer_trouble(peer, cause, text, reason);
 }
