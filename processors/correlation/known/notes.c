@@ -84,6 +84,7 @@ static bool notes_read_ids(struct view packed, struct upload *upload, struct are
 {
     const uint8_t *at = packed.data, *end = at + packed.size;
     upload->count = 0;
+    upload->wall_ns = NULL; /* of ids that came before these */
     upload->ids = arena_array(arena, packed.size / FIGURES, sizeof *upload->ids);
     if (!upload->ids)
         return false;
