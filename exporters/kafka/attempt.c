@@ -45,10 +45,13 @@ static void lower_limit(struct attempt *attempt, const struct record *record)
         return;
     }
     producer_resize(self->producer);
-    env_warn(self->env,
-             "topic %s: a broker refuses records of %zu bytes, sending at most %zu from now on; "
-             "set producer.max_message_bytes to the topic's max.message.bytes%s",
-             record->topic, record->value.size, limit, limit == told ? ", which is that" : "");
+    env_warn(
+        self->env,
+        "topic %s: a broker refuses %zu bytes of records at once, sending at most %zu from now "
+        "on; set producer.max_message_bytes to the topic's max.message.bytes%s",
+        record->topic,
+        record->together > record->value.size ? record->together : record->value.size, limit,
+        limit == told ? ", which is that" : "");
 }
 
 /* A broker refuses records that came in one batch together: a record that cannot be divided may not

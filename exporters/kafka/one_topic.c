@@ -8,6 +8,14 @@ static bool is_old_form(const struct kafka_exporter *self, int signal)
     return *self->all.topic && !*self->routes[signal].topic;
 }
 
+/* Whether spans and profiles of a process have no key that brings them together. */
+static bool is_unpaired(const struct kafka_exporter *self, unsigned signals)
+{
+    const unsigned both = SIGNAL_BIT(SIGNAL_TRACES) | SIGNAL_BIT(SIGNAL_PROFILES);
+    return (signals & both) == both && self->partition_by.count == 0 &&
+           kafka_key_of(self, SIGNAL_PROFILES) != KAFKA_KEY_PROCESS;
+}
+
 const char *kafka_misplaced(const void *config, unsigned signals, bool *severe)
 {
     const struct kafka_exporter *self = config;
@@ -24,5 +32,9 @@ const char *kafka_misplaced(const void *config, unsigned signals, bool *severe)
             found = "writes several signals into one topic, and a receiver reads one signal from a "
                     "topic: give traces.topic, metrics.topic and so on different names";
         }
+    if (!found && is_unpaired(self, signals))
+        return "writes spans and profiles without a key, so those of a process meet at a spanlink "
+               "gateway only by chance: set profiles.encoding: native, or partition_by: [service, "
+               "source]; for other consumers, partition_by: [none] says that it is meant so";
     return found;
 }

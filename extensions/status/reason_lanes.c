@@ -8,7 +8,9 @@ enum { AT_LEAST = 3 };
 
 #define FIX                                                                                        \
     "Write spans and profiles of a process with the same key, to topics with equally many "        \
-    "partitions: spanlink's kafka exporter does, with partition_by: [service, source]."
+    "partitions: spanlink's kafka exporter does, with partition_by: [service, source] and the "    \
+    "same "                                                                                        \
+    "source."
 
 static const struct watch_reason of_samples = {
     "partitions_differ",

@@ -12,6 +12,9 @@
 /* Brokers are asked each second. */
 #define SILENT_NS (3 * NS_PER_S)
 
+/* From when on the parts of a value should have come: they are sent one after another. */
+#define PARTS_LATE_NS (30 * NS_PER_S)
+
 /* How long a loss is told. */
 #define TOLD_NS (600 * NS_PER_S)
 
@@ -91,6 +94,14 @@ static void put_throttle(struct kafka_group *group, struct bytes *out)
     bytes_printf(out, "%s", text);
 }
 
+static void put_refusal(const struct kafka_receiver *self, struct bytes *out)
+{
+    if (!*self->refusal)
+        return;
+    begin(out);
+    bytes_printf(out, "%s", self->refusal);
+}
+
 /* How many lanes are far behind, by how much, and why the last of them is. */
 static void put_behind(const struct kafka_group *group, uint64_t now, struct bytes *out)
 {
@@ -116,6 +127,24 @@ static void put_behind(const struct kafka_group *group, uint64_t now, struct byt
     else if (unread_of(last) > 0)
         bytes_printf(out, ": %" PRId64 " of its records are not read yet", unread_of(last));
     bytes_release(&why);
+}
+
+/* Values whose parts do not come: what was read behind them is not committed. */
+static void put_parts(const struct kafka_group *group, uint64_t now, struct bytes *out)
+{
+    char at[CLOCK_TEXT];
+    for (size_t i = 0; i < group->reader_count; i++)
+        for (size_t f = 0; f < group->readers[i]->feed_count; f++) {
+            struct feed *feed = &group->readers[i]->feeds[f];
+            uint64_t since = atomic_load_explicit(&feed->parts.since, memory_order_relaxed);
+            if (!since || now < since + PARTS_LATE_NS)
+                continue;
+            begin(out);
+            bytes_printf(out,
+                         "the rest of a profile in %s, partition %d, has not come since %s; until "
+                         "it does, or 10 minutes are over, no offset behind it is committed",
+                         feed->topic, feed->reader->number, clock_text(since, at));
+        }
 }
 
 static bool is_recent(uint64_t at, uint64_t now)
@@ -167,7 +196,9 @@ bool kafka_receiver_concern(void *instance, struct bytes *out)
     if (group->reader_count)
         put_silence(group, out);
     put_throttle(group, out);
+    put_refusal(self, out);
     put_behind(group, now, out);
+    put_parts(group, now, out);
     put_expired(group, now, out);
     pthread_mutex_unlock(&group->lock);
     put_skipped(self, now, out);

@@ -74,9 +74,10 @@ struct kafka_receiver {
 
     const struct env *env;
     struct kafka_group *group;
-    uint64_t ticked;                /* when tick was called first, mono; 0: not yet */
-    struct kafka_topic_match match; /* of probes */
-    bool letters_absent;            /* a probe has reported that dead_letter.topic is missing */
+    uint64_t ticked;                  /* when tick was called first, mono; 0: not yet */
+    char refusal[KAFKA_TROUBLE_SIZE]; /* why brokers refuse records; the group's lock */
+    struct kafka_topic_match match;   /* of probes */
+    bool letters_absent;              /* a probe has reported that dead_letter.topic is missing */
 
     /* After the brokers did not answer, lanes stand still at outage_from until outage_until:
      * producers may still have records of that time. Unix ns. */

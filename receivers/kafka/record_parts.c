@@ -21,12 +21,28 @@ static struct partial_record *record_parts_find(struct record_parts *parts, uint
     return NULL;
 }
 
+static struct partial_record *oldest_of(struct record_parts *parts)
+{
+    struct partial_record *oldest = NULL;
+    for (size_t i = 0; i < parts->count; i++)
+        if (!oldest || parts->open[i].since < oldest->since)
+            oldest = &parts->open[i];
+    return oldest;
+}
+
+static void note_since(struct record_parts *parts)
+{
+    const struct partial_record *oldest = oldest_of(parts);
+    atomic_store_explicit(&parts->since, oldest ? oldest->since : 0, memory_order_relaxed);
+}
+
 static struct partial_record *record_parts_open(struct record_parts *parts,
                                                 const struct native_part *part, uint64_t time)
 {
     struct partial_record *partial = &parts->open[parts->count++];
     *partial = (struct partial_record){.id = part->id, .count = part->count, .since = time};
     bytes_init(&partial->value, budget_cap(parts->budget, SIZE_MAX), parts->budget);
+    note_since(parts);
     return partial;
 }
 
@@ -105,13 +121,11 @@ void record_parts_close(struct record_parts *parts, struct partial_record *parti
     bytes_release(&partial->value);
     free(partial->numbers);
     *partial = parts->open[--parts->count];
+    note_since(parts);
 }
 
 struct partial_record *record_parts_stale(struct record_parts *parts, uint64_t before)
 {
-    struct partial_record *oldest = NULL;
-    for (size_t i = 0; i < parts->count; i++)
-        if (!oldest || parts->open[i].since < oldest->since)
-            oldest = &parts->open[i];
+    struct partial_record *oldest = oldest_of(parts);
     return oldest && (parts->count == PARTS_OPEN || oldest->since < before) ? oldest : NULL;
 }

@@ -28,6 +28,7 @@ struct partial_record {
 struct record_parts {
     struct partial_record open[PARTS_OPEN];
     size_t count;
+    _Atomic uint64_t since;    /* of the oldest of these, for any thread; 0: there is none */
     uint64_t done[PARTS_DONE]; /* ids of values completed last, in a ring */
     size_t done_at;
     struct budget *budget;

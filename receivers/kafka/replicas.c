@@ -4,6 +4,8 @@
 #include "lib/kafka/kafka_topic.h"
 #include "receivers/kafka/outages.h"
 
+#include <stdio.h>
+
 /* min.insync.replicas if this user may not ask for it: what most topics with replicas have. */
 enum { LEAST_UNKNOWN = 2 };
 /* How long a look may take: one request, or where replicas are missing, some. */
@@ -13,9 +15,18 @@ enum { LOOK_MS = 500, LOOK_CLOSELY_MS = 5000 };
 /* How far lanes stand still ahead of the next look, which may take a while. */
 #define AHEAD_NS (LOOK_NS + LOOK_CLOSELY_MS * NS_PER_MS)
 
+/* For kafka_receiver_concern; "": they do not. */
+static void set_refusal(struct kafka_group *group, const char *why)
+{
+    pthread_mutex_lock(&group->lock);
+    snprintf(group->self->refusal, sizeof group->self->refusal, "%s", why);
+    pthread_mutex_unlock(&group->lock);
+}
+
 static void refusal_begins(struct kafka_group *group, const char *why)
 {
     const struct kafka_receiver *self = group->self;
+    set_refusal(group, why);
     uint64_t wall = clock_wall(self->env->clock);
     uint64_t taking = group->taking_wall ? group->taking_wall : wall;
     bool stopped = wall < atomic_load(&self->outage_until);
@@ -31,6 +42,7 @@ static void refusal_ends(struct kafka_group *group)
 {
     uint64_t away = clock_mono(&clock_system) - group->refusing, grace = outage_grace(away);
     group->refusing = 0;
+    set_refusal(group, "");
     if (!grace) {
         env_info(group->self->env, "enough replicas are in sync again");
         return;

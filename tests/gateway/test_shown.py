@@ -160,3 +160,16 @@ def test_profiles_in_another_partition_are_the_reason(kafka, producer, backend, 
         top(shown.port))
     assert "partitions_differ 4" in top(shown.port)
     assert gateway.stop() == 0 and sidecar.stop() == 0
+
+
+def test_a_profile_whose_parts_do_not_come_is_shown(kafka, producer, backend, tmp_path, shown):
+    name = kafka.topic("shown_parts", 1)
+    producer.send(name, b"front", key=b"key", timestamp=int((time.time() - 60) * 1000), headers={
+        "spanlink.encoding": "pprof", "spanlink.part": f"1/3 {7:016x}"})
+    producer.flush()
+    gateway = shown.gateway(tmp_path, {
+        "brokers": kafka.addresses, "group_id": name,
+        "profiles": {"topics": [name], "encoding": "native"}}, backend, signals=("profiles",))
+    assert harness.wait_for(lambda: problem(shown.port, "the rest of a profile in shown_parts"),
+                            60), top(shown.port)
+    assert gateway.ready()[0] and gateway.stop() == 0
