@@ -101,7 +101,7 @@ static struct ottl_value trim_prefix(struct ottl_run *run, const struct ottl_nod
 {
     struct view text = ottl_arg_string(run, call, 0);
     struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 1);
-    if (view_starts(text, with))
+    if (!run->failed && view_starts(text, with))
         text = (struct view){text.data + with.size, text.size - with.size};
     return ottl_string(text);
 }
@@ -110,7 +110,7 @@ static struct ottl_value trim_suffix(struct ottl_run *run, const struct ottl_nod
 {
     struct view text = ottl_arg_string(run, call, 0);
     struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 1);
-    text.size -= view_ends(text, with) ? with.size : 0;
+    text.size -= !run->failed && view_ends(text, with) ? with.size : 0;
     return ottl_string(text);
 }
 
@@ -120,14 +120,14 @@ static struct ottl_value has_prefix(struct ottl_run *run, const struct ottl_node
 {
     struct view text = ottl_arg_string(run, call, 0);
     struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 1);
-    return ottl_bool(view_starts(text, with));
+    return ottl_bool(!run->failed && view_starts(text, with));
 }
 
 static struct ottl_value has_suffix(struct ottl_run *run, const struct ottl_node *call)
 {
     struct view text = ottl_arg_string(run, call, 0);
     struct view with = run->failed ? VIEW("") : ottl_arg_string(run, call, 1);
-    return ottl_bool(view_ends(text, with));
+    return ottl_bool(!run->failed && view_ends(text, with));
 }
 
 static struct ottl_value is_match(struct ottl_run *run, const struct ottl_node *call)
