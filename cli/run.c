@@ -157,15 +157,13 @@ static bool stop_is_asked(void)
     return pending_stop() != 0;
 }
 
+/* Why it is not ready yet is in a line of the component's own, and in its health check. */
 static void say_ready(struct runtime *runtime)
 {
     struct bytes why;
     bytes_init(&why, REPORT_MAX, NULL);
-    if (runtime_trouble(runtime, &why))
-        log_info("spanlink " SPANLINK_VERSION " is running, and not ready yet: %.*s",
-                 VIEW_ARG(bytes_view(&why)));
-    else
-        log_info("spanlink " SPANLINK_VERSION " is ready");
+    bool ready = !runtime_trouble(runtime, &why);
+    log_info("spanlink " SPANLINK_VERSION " is %s", ready ? "ready" : "running, and not ready yet");
     bytes_release(&why);
 }
 
