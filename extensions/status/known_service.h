@@ -49,8 +49,9 @@ struct known_service {
     uint32_t ahead_run;   /* ... and how many in a row did so by long */
     uint64_t late;        /* how late the last profile with samples of its spans came ... */
     uint64_t late_window; /* ... and how long it is */
-    uint64_t vain_at;   /* when a span last waited in vain for a profile that was long due; wall */
-    uint32_t apart_run; /* spans in a row whose samples are far from their time, ... */
+    uint64_t vain_at;    /* when a span last waited in vain for a profile that was long due; wall */
+    uint32_t apart_run;  /* spans in a row whose samples are far from their time, ... */
+    uint32_t lane_spans; /* whose samples came in another lane */
     const char *apart_fix;      /* ... and which clock is wrong; static */
     uint16_t profiles_under;    /* where samples of its spans came instead; 0: nowhere */
     uint16_t tenant_under;      /* the same where that is a service of another tenant */
@@ -59,7 +60,6 @@ struct known_service {
     uint64_t began;             /* its start, of those that confirm; 1: not known; 0: none came */
     uint64_t lanes;             /* bit n: such came in a lane that is n modulo 64 */
     uint64_t lane_at;           /* when a span was decided last whose samples are in another lane */
-    uint32_t lane_spans;        /* how many such there were */
     uint64_t confirms_from;     /* when the oldest of those that confirm arrived */
     uint64_t any_came, any_end; /* of the newest profile: when it arrived, and its end */
     uint64_t last_end;          /* the latest end of a profile */
