@@ -13,7 +13,7 @@ static bool is_unpaired(const struct kafka_exporter *self, unsigned signals)
 {
     const unsigned both = SIGNAL_BIT(SIGNAL_TRACES) | SIGNAL_BIT(SIGNAL_PROFILES);
     return (signals & both) == both && self->partition_by.count == 0 &&
-           kafka_key_of(self, SIGNAL_PROFILES) != KAFKA_KEY_PROCESS;
+           kafka_key_of(self, SIGNAL_TRACES) == KAFKA_KEY_NONE;
 }
 
 const char *kafka_misplaced(const void *config, unsigned signals, bool *severe)

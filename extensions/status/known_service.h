@@ -4,11 +4,12 @@
 
 #include "lib/base/clock.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum {
-    KNOWN_SPANS = 40000, /* their numbers fit in uint16_t */
+    KNOWN_SPANS = 40000,
     KNOWN_SERVICES = 256,
     KNOWN_NAMED = 512,                  /* routes with a name, ... */
     KNOWN_UNNAMED = 3 * KNOWN_SERVICES, /* ... and before them, of each service three */
@@ -23,6 +24,7 @@ enum {
     KNOWN_ROWS = 512,    /* decisions that spans do not have yet */
     KNOWN_GONE = 8192    /* numbers of forgotten spans that nobody has taken yet */
 };
+static_assert(KNOWN_SPANS < UINT16_MAX, "numbers of spans are uint16_t");
 #define KNOWN_HISTORY_STEP (30 * NS_PER_S)
 #define KNOWN_SERIES_STEP  (15 * NS_PER_S)
 
