@@ -452,6 +452,36 @@ START_TEST(several_signals_in_one_topic_are_warned_of)
 }
 END_TEST
 
+/* As kafka_is, with one pipeline of spans and one of profiles. */
+static void kafka_pair_is(const char *keys, const char *want)
+{
+    char path[64], text[512];
+    snprintf(text, sizeof text,
+             "receivers:\n"
+             "  otlp: {protocols: {http: {endpoint: 'localhost:0'}}}\n"
+             "  pyroscope: {endpoint: 'localhost:0'}\n"
+             "exporters:\n  kafka:\n    %s\n"
+             "service: {pipelines: {traces: {receivers: [otlp], exporters: [kafka]},\n"
+             "  profiles: {receivers: [pyroscope], exporters: [kafka]}}}\n",
+             keys);
+    ran_file(text, path);
+    struct ran *got = ran(WORDS("validate", "--config", path));
+    ck_assert_msg(got->code == EXIT_OK, "%s", got->err);
+    ck_assert_msg(want ? strstr(got->err, want) != NULL : !*got->err, "%s", got->err);
+    free(got);
+    unlink(path);
+}
+
+START_TEST(spans_and_profiles_without_a_key_are_warned_of)
+{
+    kafka_pair_is("traces: {topic: a}", ": exporters.kafka: writes spans and profiles without a key");
+    kafka_pair_is("partition_by: [none]", NULL);
+    kafka_pair_is("partition_by: [service, source]", NULL);
+    kafka_pair_is("partition_traces_by_id: true", NULL);
+    kafka_pair_is("profiles: {encoding: native}", NULL);
+}
+END_TEST
+
 START_TEST(one_variable_may_hold_several_brokers)
 {
     setenv("KAFKA_BROKERS", "a:9092,b:9092", 1);
@@ -490,6 +520,7 @@ int main(int argc, char **argv)
                         files_of_users_and_tokens_are_read,
                         service_keys_without_effect_are_warned_of,
                         several_signals_in_one_topic_are_warned_of,
+                        spans_and_profiles_without_a_key_are_warned_of,
                         one_variable_may_hold_several_brokers,
                         NULL,
                     });

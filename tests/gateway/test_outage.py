@@ -12,6 +12,7 @@ import gateways
 import harness
 import sides
 import test_mistakes
+import test_shown
 import tier
 
 WINDOWS_BEFORE, WINDOWS_AFTER = 4, 3    # a service's windows are known before the outage
@@ -147,12 +148,13 @@ def three(tmp_path):
 def test_what_is_said_while_one_of_three_brokers_is_down(three, backend, tmp_path):
     # Each partition has its leader on another broker, and all three replicas must be in sync.
     name = three.topic("strictly", 3, min_insync_replicas=3)
-    status = harness.free_port()
+    status, other = harness.free_port(), harness.free_port()
     settings = {"brokers": three.addresses, "traces": {"topic": name}}
     sidecar = sides.Sidecar(tmp_path, settings, status=status)
     hasty = sides.Sidecar(tmp_path, {**settings, "timeout": "2s"}, name="hasty")
     gateway = gateways.Gateway(tmp_path, {
-        "brokers": three.addresses, "group_id": name, "traces": {"topics": [name]}}, backend)
+        "brokers": three.addresses, "group_id": name, "traces": {"topics": [name]}}, backend,
+        status=other)
     why = f"topic {name}: brokers refuse records of partition"
     todo = "2 of its 3 replicas are in sync and min.insync.replicas is 3: start the brokers"
     with started([sidecar, hasty, gateway]):
@@ -172,6 +174,9 @@ def test_what_is_said_while_one_of_three_brokers_is_down(three, backend, tmp_pat
         assert harness.wait_for(shown, 60), sidecar.tail()
         unreachable = f"{three.addresses[victim.node - 1]} cannot be reached"
         assert all(ready or unreachable in cause for ready, cause in causes), causes
+        for port in (status, other):
+            assert harness.wait_for(lambda: test_shown.problem(port, "kafka", name, todo), 60), (
+                test_shown.top(port))
         assert harness.wait_for(lambda: hasty.lines(" warn ", why, todo), 60), hasty.tail()
         # It says that they may, if no broker told min.insync.replicas in time.
         assert len(sidecar.lines(" warn ", f"topic {name}: brokers ")) == 1, sidecar.tail()
@@ -183,6 +188,9 @@ def test_what_is_said_while_one_of_three_brokers_is_down(three, backend, tmp_pat
         assert not gateway.lines("gave this member's partitions to others"), gateway.tail()
         victim.start().wait()
         assert harness.wait_for(lambda: backend.has([2, 3]), 60), gateway.tail()
+        for port in (status, other):
+            assert harness.wait_for(lambda: not test_shown.problem(port, "in sync"), 60), (
+                test_shown.top(port))
 
 
 @pytest.mark.takes(110)
