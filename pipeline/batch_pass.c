@@ -202,8 +202,23 @@ static const struct key_sieve *join_sieves(const struct pass_step *steps, size_t
     return joined;
 }
 
+void pass_drops_tell(const struct pass_drops *drops, const struct pass_step *step,
+                     const struct batch *batch)
+{
+    if (step->dropped)
+        step->dropped(step->self, batch->signal, drops->items - drops->lost);
+    if (step->lost && drops->lost)
+        step->lost(step->self, batch, drops->lost, drops->why);
+}
+
+enum edit_verdict pass_refuse(const struct pass_step *step, struct request_edit *at)
+{
+    at->loses = step->batch->answered;
+    return at->loses ? EDIT_DROP : EDIT_ABORT;
+}
+
 enum pass_result batch_pass_run(struct batch *batch, struct pass_step *steps, size_t count,
-                                struct batch **result, uint32_t *dropped)
+                                struct batch **result, struct pass_drops *drops)
 {
     struct pass pass = {0};
     struct key_sieve sieves[EDIT_LEVELS];
@@ -222,31 +237,35 @@ enum pass_result batch_pass_run(struct batch *batch, struct pass_step *steps, si
         if (steps[i].schema_url.size)
             edit.schema_url = steps[i].schema_url;
     }
+    drops->items = drops->lost = 0;
     if (!edit.levels) {
-        *dropped = 0;
         *result = batch_ref(batch);
         return PASS_DONE;
     }
     struct batch *ordered = batch_in_order(batch);
     enum pass_result done = PASS_NO_ROOM;
+    enum cause cause;
     *result = NULL;
     if (ordered)
         done = run_ordered(ordered, &edit, result);
     batch_unref(ordered);
-    *dropped = edit.items_dropped;
+    drops->items = edit.items_dropped;
+    drops->lost = edit.items_lost;
+    if (drops->lost && !refusal_take(drops->why, &cause))
+        drops->why[0] = '\0';
     return done;
 }
 
 enum verdict batch_pass(struct batch *batch, struct pass_step *step, struct outlet *next)
 {
     struct batch *result;
-    uint32_t dropped;
-    enum pass_result done = batch_pass_run(batch, step, 1, &result, &dropped);
+    struct pass_drops drops;
+    enum pass_result done = batch_pass_run(batch, step, 1, &result, &drops);
     if (done == PASS_ABORTED || done == PASS_NO_ROOM)
         return done == PASS_ABORTED ? VERDICT_REJECT : VERDICT_RETRY;
     enum verdict verdict = done == PASS_EMPTY ? VERDICT_OK : outlet_push(next, result);
     batch_unref(result);
-    if (verdict == VERDICT_OK && step->dropped)
-        step->dropped(step->self, batch->signal, dropped);
+    if (verdict == VERDICT_OK)
+        pass_drops_tell(&drops, step, batch);
     return verdict;
 }

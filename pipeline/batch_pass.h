@@ -5,6 +5,7 @@
 #ifndef PIPELINE_BATCH_PASS_H
 #define PIPELINE_BATCH_PASS_H
 
+#include "lib/base/refusal.h"
 #include "lib/wire/edit/request_edit.h"
 #include "pipeline/batch_edit.h"
 
@@ -31,8 +32,11 @@ struct pass_step {
     bool drops;             /* run may return EDIT_DROP; entries that were empty before go too */
     struct view schema_url; /* as that of struct request_edit */
 
-    /* Called once the items that it dropped are gone for good. NULL: nothing to do. */
+    /* Called once the items that it dropped are gone for good; lost: those of an answered batch
+     * that it could not process (pipeline/answered.h), which the first does not count. NULL:
+     * nothing to do. */
     void (*dropped)(void *self, enum signal signal, uint32_t items);
+    void (*lost)(void *self, const struct batch *batch, uint32_t items, const char *why);
 
     bool timed;                /* of the first of several steps: sampled_ns is wanted of each */
     const struct batch *batch; /* set by the pass */
@@ -45,10 +49,23 @@ enum { PASS_STEPS_MAX = 8 };
 /* Whether another step can follow in the same pass. */
 bool pass_joins(const struct pass_step *steps, size_t count, const struct pass_step *next);
 
-/* Runs steps that join over an OTLP batch. *dropped: the items that went, which are gone from the
- * result's number; only the last step can drop any. */
+/* What went, and is gone from the result's number; only the last step can drop any. */
+struct pass_drops {
+    uint32_t items, lost; /* lost: those of items that the step could not process */
+    char why[REFUSAL_MAX];
+};
+
+/* Runs steps that join over an OTLP batch. */
 enum pass_result batch_pass_run(struct batch *batch, struct pass_step *steps, size_t count,
-                                struct batch **result, uint32_t *dropped);
+                                struct batch **result, struct pass_drops *drops);
+
+/* Tells the step that dropped them that they are gone for good. */
+void pass_drops_tell(const struct pass_drops *drops, const struct pass_step *step,
+                     const struct batch *batch);
+
+/* What a step returns for a record that it cannot process, where that is not to be passed over
+ * (lib/base/refusal.h has why): ABORT, or of an answered batch, DROP. */
+enum edit_verdict pass_refuse(const struct pass_step *step, struct request_edit *at);
 
 /* The consume of a processor that is one step: hands the result on. OK where nothing is left,
  * REJECT where the step aborted, RETRY without memory. */

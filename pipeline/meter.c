@@ -134,6 +134,12 @@ void meter_drop(struct meter *meter, enum cause cause, int signal, uint64_t n)
                               memory_order_relaxed);
 }
 
+bool meter_tells_loss(struct meter *meter, uint64_t now, uint64_t every_ns)
+{
+    uint64_t at = atomic_load(&meter->tells_loss_at);
+    return now >= at && atomic_compare_exchange_strong(&meter->tells_loss_at, &at, now + every_ns);
+}
+
 uint64_t meter_last_drop(const struct meter *meter, enum cause cause)
 {
     return atomic_load_explicit(&meter->last_drop[cause], memory_order_relaxed);

@@ -30,6 +30,7 @@ struct meter {
     _Atomic uint64_t counts[METER_COUNT][COUNTED_SIGNALS];
     _Atomic uint64_t dropped_by_cause[CAUSE_COUNT][COUNTED_SIGNALS];
     _Atomic uint64_t last_drop[CAUSE_COUNT]; /* as meter_last_drop */
+    _Atomic uint64_t tells_loss_at;          /* of meter_tells_loss: the next time, mono */
     _Atomic uint64_t refusals_passed[CAUSE_COUNT][COUNTED_SIGNALS];
     void *area; /* meter_area; NULL: none */
     void (*release_area)(void *area);
@@ -70,6 +71,8 @@ void meter_accepted_samples(struct meter *meter, enum admission_transport transp
 void meter_add(struct meter *meter, enum meter_count what, int signal, uint64_t n);
 void meter_drop(struct meter *meter, enum cause cause, int signal, uint64_t n);
 uint64_t meter_dropped(const struct meter *meter, enum cause cause, int signal);
+/* Whether a line about losses may be written now (mono, ns): none was for so long. */
+bool meter_tells_loss(struct meter *meter, uint64_t now, uint64_t every_ns);
 /* When items were last dropped for a cause, wall, ns by the system's clock; 0: never. */
 uint64_t meter_last_drop(const struct meter *meter, enum cause cause);
 /* Counts items that a backend refused, when the refusal is passed on to a waiting client. */

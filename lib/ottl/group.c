@@ -417,6 +417,11 @@ unsigned ottl_group_drop_levels(const struct ottl_group *group)
     return levels;
 }
 
+bool ottl_group_propagates(const struct ottl_group *group)
+{
+    return group->mode == OTTL_PROPAGATE;
+}
+
 bool ottl_group_reaches_out(const struct ottl_group *group)
 {
     return group->reaches_out;

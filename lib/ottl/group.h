@@ -60,6 +60,8 @@ enum ottl_context ottl_group_context(const struct ottl_group *group);
 /* Bits of the levels at which ottl_group_drops has conditions. */
 unsigned ottl_group_drop_levels(const struct ottl_group *group);
 bool ottl_group_reaches_out(const struct ottl_group *group);
+/* Whether what cannot be evaluated is propagated. */
+bool ottl_group_propagates(const struct ottl_group *group);
 
 /* Whether one of its statements adds metrics. */
 bool ottl_group_adds_items(const struct ottl_group *group);

@@ -3,6 +3,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/refusal.h"
+#include "pipeline/answered.h"
 #include "pipeline/graph/intake_run.h"
 #include "pipeline/graph/journaling.h"
 #include "pipeline/graph/overflow.h"
@@ -131,6 +132,15 @@ struct outcome intake_answer_of(const struct outcome *outcome)
     return answer;
 }
 
+/* Once a pipeline has a request, the others cannot refuse it: it would come again to all. */
+static enum verdict push_to(struct outlet *head, struct batch *batch, bool first)
+{
+    struct batch *answered = first || batch->lane ? NULL : answered_batch(batch);
+    enum verdict verdict = outlet_push(head, answered ? answered : batch);
+    batch_unref(answered);
+    return verdict;
+}
+
 /* As intake_run; a pipeline whose processor takes the data over gets the batch taken_over. */
 static struct outcome run_each(struct intake *intake, struct batch *batch, struct batch *taken_over)
 {
@@ -138,8 +148,8 @@ static struct outcome run_each(struct intake *intake, struct batch *batch, struc
     enum cause cause;
     (void)refusal_take(reason, &cause);
     for (size_t i = 0; i < intake->head_count; i++) {
-        enum verdict verdict =
-            outlet_push(intake->heads[i], intake->heads[i]->taken_over ? taken_over : batch);
+        struct outlet *head = intake->heads[i];
+        enum verdict verdict = push_to(head, head->taken_over ? taken_over : batch, i == 0);
         if (verdict == VERDICT_RETRY)
             return outcome_no_memory();
         if (verdict == VERDICT_REJECT && refusal_take(reason, &cause))

@@ -184,7 +184,7 @@ struct outcome journaling_replay(struct intake *intake, struct batch *batch,
     struct receipt *receipt = receipt_of(intake, entry, batch, &found_store);
     outcome = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     if (receipt) {
-        batch->admitted = true;
+        batch->admitted = batch->answered = true;
         recall_delivered(intake, entry, batch);
         outcome = intake_run(intake, batch);
         if (outcome.verdict == VERDICT_RETRY)

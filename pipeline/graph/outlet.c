@@ -100,17 +100,16 @@ static void count_between(const struct chain *chain, const struct batch *batch, 
 static enum verdict run_chain(struct chain *chain, struct batch *batch)
 {
     struct batch *result;
-    uint32_t dropped;
-    enum pass_result done = batch_pass_run(batch, chain->steps, chain->count, &result, &dropped);
+    struct pass_drops drops;
+    enum pass_result done = batch_pass_run(batch, chain->steps, chain->count, &result, &drops);
     enum verdict verdict = done == PASS_NO_ROOM   ? VERDICT_RETRY
                            : done == PASS_ABORTED ? VERDICT_REJECT
                            : done == PASS_EMPTY   ? VERDICT_OK
                                                   : outlet_push(chain->next, result);
     batch_unref(result);
     count_between(chain, batch, verdict == VERDICT_OK);
-    const struct pass_step *last = &chain->steps[chain->count - 1];
-    if (verdict == VERDICT_OK && last->dropped)
-        last->dropped(last->self, batch->signal, dropped);
+    if (verdict == VERDICT_OK)
+        pass_drops_tell(&drops, &chain->steps[chain->count - 1], batch);
     return verdict;
 }
 

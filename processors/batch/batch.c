@@ -1,5 +1,6 @@
 /* Collects small requests into larger ones, by number of items and by time; only data of one
  * pipeline and tenant are combined. OTLP requests are merged by concatenation. */
+#include "pipeline/answered.h"
 #include "pipeline/client_info.h"
 #include "pipeline/component.h"
 #include "pipeline/gathering.h"
@@ -121,7 +122,7 @@ static void count(struct histogram *histogram, const struct histogram_bounds *bo
 /* False: refused, offer it again. */
 static bool batch_offer(struct batcher *self, struct outlet *outlet, struct batch *batch)
 {
-    if (outlet_push(outlet, batch) == VERDICT_RETRY)
+    if (answered_push(self->env, outlet, batch) == VERDICT_RETRY)
         return false;
     count(&self->sent_items, &histogram_items, batch->items);
     count(&self->sent_bytes, &histogram_bytes, batch->payload->size);
@@ -182,18 +183,26 @@ static void push_or_keep(struct batcher *self, struct outlet *outlet, struct bat
         batch_keep(self, outlet, left);
 }
 
+/* Without the memory for a copy, the batch itself. */
+static void push_answered(struct batcher *self, struct outlet *outlet, struct batch *batch)
+{
+    struct batch *answered = answered_batch(batch);
+    push_or_keep(self, outlet, answered ? answered : batch_ref(batch));
+}
+
 /* Merges a group (taken over) and hands it on. admitted: a place is reserved for it. */
 static void flush(struct batcher *self, struct group *group, bool admitted)
 {
     struct batch *merged = gathering_merge(&group->requests, self->env->budget);
     if (merged) {
         merged->admitted = admitted;
+        merged->answered = true;
         if (group->client)
             batch_set_client(merged, client_info_ref(group->client));
         push_or_keep(self, group->outlet, merged);
     }
     for (size_t i = 0; !merged && i < group->requests.count; i++)
-        push_or_keep(self, group->outlet, batch_ref(group->requests.batches[i]));
+        push_answered(self, group->outlet, group->requests.batches[i]);
     free_group(group);
 }
 
@@ -270,7 +279,7 @@ static enum verdict batch_consume(void *instance, struct batch *batch, struct ou
     if (batch->encoding != BATCH_OTLP || batch->signal == SIGNAL_PROFILES)
         return outlet_push(next, batch);
     if (self->timeout == 0 || self->send_batch_size == 0) {
-        push_or_keep(self, next, batch_ref(batch));
+        push_answered(self, next, batch);
         return VERDICT_OK;
     }
     const struct key_list *names = &self->metadata_keys;

@@ -1,6 +1,7 @@
 /* Drops telemetry by OTTL conditions. */
 #include "processors/filter/filter.h"
 
+#include "pipeline/answered.h"
 #include "pipeline/batch_pass.h"
 #include "pipeline/client_info.h"
 #include "pipeline/component.h"
@@ -20,6 +21,7 @@ struct filter {
     struct match_settings match_settings[SIGNAL_COUNT][2];
     struct match *matches[SIGNAL_COUNT][2]; /* include, exclude; NULL: none */
     struct ottl_errors errors;
+    const struct env *env;
     bool reads_client;
     _Atomic uint64_t filtered[SIGNAL_COUNT];
 };
@@ -245,6 +247,7 @@ static bool open_old(struct filter *self, char *error, size_t error_size)
 static bool filter_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct filter *self = instance;
+    self->env = env;
     self->errors.id = env->id;
     self->errors.clock = env->clock;
     for (int signal = 0; signal < SIGNAL_COUNT; signal++)
@@ -283,7 +286,7 @@ static enum edit_verdict filter_run(const struct pass_step *step, struct request
     for (struct ottl_group *const *group = self->groups[at->signal]; *group; group++) {
         enum edit_verdict verdict = ottl_group_drops(*group, level, at, &self->errors);
         if (verdict != EDIT_KEEP)
-            return verdict;
+            return verdict == EDIT_ABORT ? pass_refuse(step, at) : verdict;
     }
     return EDIT_KEEP;
 }
@@ -302,6 +305,13 @@ static void filter_dropped(void *instance, enum signal signal, uint32_t items)
     atomic_fetch_add(&self->filtered[signal], items);
 }
 
+static void filter_lost(void *instance, const struct batch *batch, uint32_t items, const char *why)
+{
+    const struct filter *self = instance;
+    struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", why);
+    answered_lose(self->env, batch, items, &outcome);
+}
+
 static bool filter_step(void *instance, const struct batch *batch, struct pass_step *step)
 {
     const struct filter *self = instance;
@@ -317,6 +327,7 @@ static bool filter_step(void *instance, const struct batch *batch, struct pass_s
     }
     step->drops = true;
     step->dropped = filter_dropped;
+    step->lost = filter_lost;
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* Changes telemetry by OTTL statements. */
 #include "lib/ottl/group.h"
+#include "pipeline/answered.h"
 #include "pipeline/batch_pass.h"
 #include "pipeline/client_info.h"
 #include "pipeline/component.h"
@@ -14,6 +15,7 @@ struct transform {
     size_t counts[SIGNAL_COUNT];
     struct key_sieve sieves[SIGNAL_COUNT][EDIT_LEVELS];
     struct ottl_errors errors;
+    const struct env *env;
     bool reads_client;
 };
 
@@ -102,6 +104,7 @@ static bool open_groups(struct transform *self, enum signal signal, char *error,
 static bool transform_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct transform *self = instance;
+    self->env = env;
     self->errors.id = env->id;
     self->errors.clock = env->clock;
     for (int signal = 0; signal < SIGNAL_COUNT; signal++)
@@ -137,28 +140,27 @@ struct walk {
     size_t count;
 };
 
-static inline enum edit_verdict run_groups(struct transform *self, struct ottl_group *const *groups,
-                                           size_t count, struct request_edit *at,
-                                           enum edit_level level)
+static inline enum edit_verdict run_groups(const struct pass_step *step, const struct walk *walk,
+                                           struct request_edit *at, enum edit_level level)
 {
-    for (size_t i = 0; i < count; i++)
-        if (ottl_group_run(groups[i], level, at, &self->errors) == EDIT_ABORT)
-            return EDIT_ABORT;
+    for (size_t i = 0; i < walk->count; i++)
+        if (ottl_group_run(walk->groups[i], level, at, &walk->self->errors) == EDIT_ABORT)
+            return pass_refuse(step, at);
     return EDIT_KEEP;
 }
 
 static enum edit_verdict run_walk(const struct pass_step *step, struct request_edit *at,
                                   enum edit_level level)
 {
-    const struct walk *walk = step->self;
-    return run_groups(walk->self, walk->groups, walk->count, at, level);
+    return run_groups(step, step->self, at, level);
 }
 
 static enum edit_verdict run_all(const struct pass_step *step, struct request_edit *at,
                                  enum edit_level level)
 {
     struct transform *self = step->self;
-    return run_groups(self, self->groups[at->signal], self->counts[at->signal], at, level);
+    const struct walk walk = {self, self->groups[at->signal], self->counts[at->signal]};
+    return run_groups(step, &walk, at, level);
 }
 
 static unsigned levels_of(struct ottl_group *const *groups, size_t count)
@@ -167,6 +169,23 @@ static unsigned levels_of(struct ottl_group *const *groups, size_t count)
     for (size_t i = 0; i < count; i++)
         levels |= EDIT_BIT(ottl_level(ottl_group_context(groups[i])));
     return levels;
+}
+
+/* Whether a record of the batch is dropped if a statement fails. */
+static bool may_lose(const struct batch *batch, struct ottl_group *const *groups, size_t count)
+{
+    bool may = false;
+    for (size_t i = 0; batch->answered && i < count; i++)
+        may = may || ottl_group_propagates(groups[i]);
+    return may;
+}
+
+static void transform_lost(void *instance, const struct batch *batch, uint32_t items,
+                           const char *why)
+{
+    const struct transform *self = instance;
+    struct outcome outcome = outcome_of(VERDICT_REJECT, CAUSE_INVALID, "%s", why);
+    answered_lose(self->env, batch, items, &outcome);
 }
 
 /* Where all groups share a walk, others may share it too. */
@@ -181,38 +200,68 @@ static bool transform_step(void *instance, const struct batch *batch, struct pas
     step->levels = levels_of(groups, count);
     step->sieves = self->sieves[batch->signal];
     step->run = run_all;
+    step->drops = may_lose(batch, groups, count);
+    step->lost = transform_lost;
     return !count || sharing(groups) == count;
+}
+
+static enum pass_result run_one_walk(struct walk *walk, struct batch *batch, struct batch **result,
+                                     struct pass_drops *lost)
+{
+    struct pass_step step = {
+        .levels = levels_of(walk->groups, walk->count),
+        .sieves = walk->self->sieves[batch->signal],
+        .run = run_walk,
+        .self = walk,
+        .drops = may_lose(batch, walk->groups, walk->count),
+    };
+    struct pass_drops drops;
+    for (size_t i = 0; i < walk->count; i++)
+        step.reaches_out = step.reaches_out || ottl_group_reaches_out(walk->groups[i]);
+    enum pass_result done = batch_pass_run(batch, &step, 1, result, &drops);
+    if (drops.lost) {
+        drops.lost += lost->lost;
+        *lost = drops;
+    }
+    return done;
+}
+
+/* All walks, one after the other. */
+static enum pass_result run_walks(struct transform *self, struct batch *given,
+                                  struct batch **result, struct pass_drops *lost)
+{
+    struct ottl_group *const *groups = self->groups[given->signal];
+    struct batch *batch = batch_ref(given), *made;
+    enum pass_result done = PASS_DONE;
+    while (*groups && done == PASS_DONE) {
+        struct walk walk = {self, groups, sharing(groups)};
+        done = run_one_walk(&walk, batch, &made, lost);
+        batch_unref(batch);
+        /* What was spliced may lie in several runs. */
+        batch = done == PASS_DONE ? batch_flat(made) : NULL;
+        batch_unref(made);
+        if (done == PASS_DONE && !batch)
+            done = PASS_NO_ROOM;
+        groups += walk.count;
+    }
+    *result = batch;
+    return done;
 }
 
 static enum verdict transform_consume(void *instance, struct batch *given, struct outlet *next)
 {
-    struct transform *self = instance;
-    struct ottl_group *const *groups = self->groups[given->signal];
-    struct batch *batch = batch_ref(given), *result;
-    while (*groups && batch->encoding == BATCH_OTLP) {
-        struct walk walk = {self, groups, sharing(groups)};
-        struct pass_step step = {
-            .levels = levels_of(groups, walk.count),
-            .sieves = self->sieves[given->signal],
-            .run = run_walk,
-            .self = &walk,
-        };
-        for (size_t i = 0; i < walk.count; i++)
-            step.reaches_out = step.reaches_out || ottl_group_reaches_out(groups[i]);
-        uint32_t dropped;
-        enum pass_result done = batch_pass_run(batch, &step, 1, &result, &dropped);
-        batch_unref(batch);
-        if (done != PASS_DONE)
-            return done == PASS_ABORTED ? VERDICT_REJECT : VERDICT_RETRY;
-        /* What was spliced may lie in several runs. */
-        batch = batch_flat(result);
-        batch_unref(result);
-        if (!batch)
-            return VERDICT_RETRY;
-        groups += walk.count;
-    }
-    enum verdict verdict = outlet_push(next, batch);
+    struct batch *batch;
+    struct pass_drops lost = {0};
+    if (given->encoding != BATCH_OTLP)
+        return outlet_push(next, given);
+    enum pass_result done = run_walks(instance, given, &batch, &lost);
+    enum verdict verdict = done == PASS_DONE      ? outlet_push(next, batch)
+                           : done == PASS_EMPTY   ? VERDICT_OK
+                           : done == PASS_ABORTED ? VERDICT_REJECT
+                                                  : VERDICT_RETRY;
     batch_unref(batch);
+    if (verdict == VERDICT_OK && lost.lost)
+        transform_lost(instance, given, lost.lost, lost.why);
     return verdict;
 }
 

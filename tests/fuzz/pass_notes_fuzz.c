@@ -330,7 +330,7 @@ static enum edit_verdict act(const struct pass_step *step, struct request_edit *
 
 struct result {
     enum pass_result done;
-    uint32_t dropped;
+    struct pass_drops dropped;
     struct batch *batch; /* flat, and with its notes unless it had to be flattened */
 };
 
@@ -391,7 +391,7 @@ static struct batch *compare(struct batch *batch, const uint8_t ops[3])
     struct batch *bare =
         batch_new(SIGNAL_TRACES, BATCH_OTLP, buffer_ref(batch->payload), batch->items, NULL);
     struct result with = pass(batch, ops, ops[2] & 32), without = pass(bare, ops, false);
-    must(with.done == without.done && with.dropped == without.dropped);
+    must(with.done == without.done && with.dropped.items == without.dropped.items);
     must(with.done == PASS_DONE || with.done == PASS_EMPTY);
     batch_unref(bare);
     if (with.done == PASS_EMPTY)

@@ -77,7 +77,7 @@ static enum edit_verdict drop_a(const struct pass_step *step, struct request_edi
 START_TEST(notes_move_with_their_spans)
 {
     struct batch *batch = traces(), *made;
-    uint32_t dropped;
+    struct pass_drops dropped;
     struct pass_step steps[] = {
         {.levels = EDIT_BIT(EDIT_RESOURCE), .run = add, .self = "resource"},
         {.levels = EDIT_BIT(EDIT_ITEM), .run = add, .self = "item"},
@@ -86,7 +86,7 @@ START_TEST(notes_move_with_their_spans)
     check_notes(batch, 3);
     ck_assert(pass_joins(steps, 1, &steps[1]) && pass_joins(steps, 2, &steps[2]));
     ck_assert_int_eq(batch_pass_run(batch, steps, 3, &made, &dropped), PASS_DONE);
-    ck_assert_uint_eq(dropped, 1);
+    ck_assert_uint_eq(dropped.items, 1);
     ck_assert_uint_eq(made->items, 2);
     check_notes(made, 2);
     batch_unref(made);
@@ -97,7 +97,7 @@ END_TEST
 START_TEST(a_timed_pass_gives_the_same)
 {
     struct batch *batch = traces(), *plain, *timed;
-    uint32_t dropped;
+    struct pass_drops dropped;
     struct pass_step steps[] = {
         {.levels = EDIT_BIT(EDIT_ITEM), .run = add, .self = "item"},
         {.levels = EDIT_BIT(EDIT_ITEM), .run = drop_a, .drops = true},
@@ -116,7 +116,7 @@ END_TEST
 START_TEST(a_profiled_span_loses_its_note)
 {
     struct batch *batch = traces(), *made;
-    uint32_t dropped;
+    struct pass_drops dropped;
     struct pass_step step = {
         .levels = EDIT_BIT(EDIT_ITEM), .run = add, .self = "pyroscope.profile.id"};
     ck_assert_int_eq(batch_pass_run(batch, &step, 1, &made, &dropped), PASS_DONE);
@@ -129,7 +129,7 @@ END_TEST
 START_TEST(a_second_pass_reads_what_the_first_made)
 {
     struct batch *batch = traces(), *first, *with, *without;
-    uint32_t dropped;
+    struct pass_drops dropped;
     struct pass_step one = {.levels = EDIT_BIT(EDIT_ITEM), .run = add, .self = "a"},
                      two = {.levels = EDIT_BIT(EDIT_ITEM), .run = add, .self = "b"};
     ck_assert_int_eq(batch_pass_run(batch, &one, 1, &first, &dropped), PASS_DONE);
@@ -171,7 +171,7 @@ static enum edit_verdict read_times(const struct pass_step *step, struct request
 START_TEST(times_are_those_of_the_last_fields_or_as_set)
 {
     struct batch *batch = traces(), *made;
-    uint32_t dropped;
+    struct pass_drops dropped;
     struct pass_step step = {.levels = EDIT_BIT(EDIT_ITEM), .run = read_times};
     struct batch *bare =
         batch_new(SIGNAL_TRACES, BATCH_OTLP, buffer_ref(batch->payload), batch->items, NULL);

@@ -16,6 +16,7 @@ enum {
 static inline enum edit_verdict call(struct request_edit *edit, enum edit_level level)
 {
     enum edit_verdict verdict = EDIT_KEEP;
+    edit->loses = false;
     if (edit->levels & EDIT_BIT(level))
         verdict = edit->step(edit->ctx, edit, level);
     /* What lacked memory may have been left undone. */
@@ -24,6 +25,13 @@ static inline enum edit_verdict call(struct request_edit *edit, enum edit_level 
     if (verdict == EDIT_DROP)
         edit->dropped[level]++;
     return edit->splice->failed ? EDIT_ABORT : verdict;
+}
+
+/* Counts items that went with the record that was called for last. */
+static inline void count_dropped(struct request_edit *edit, uint32_t items)
+{
+    edit->items_dropped += items;
+    edit->items_lost += edit->loses ? items : 0;
 }
 
 /* noted: the record's note says what is known of it. */
@@ -67,10 +75,12 @@ static enum edit_verdict edit_point(struct request_edit *edit, const struct prot
     enum edit_verdict verdict = call(edit, EDIT_POINT);
     struct record *point = &edit->records[EDIT_POINT];
     edit->point_index++;
-    if (verdict == EDIT_DROP)
+    if (verdict == EDIT_DROP) {
         record_replace(holder, field->start, field->end, (struct view){0});
-    else if (record_changed(point))
+        count_dropped(edit, edit->signal == SIGNAL_METRICS);
+    } else if (record_changed(point)) {
         record_replace(holder, field->start, field->end, record_field(point, field->number));
+    }
     *kept += verdict != EDIT_DROP;
     if (point->failed || verdict == EDIT_ABORT)
         return EDIT_ABORT;
@@ -83,7 +93,6 @@ static enum edit_verdict edit_data(struct request_edit *edit, const struct proto
     struct record holder;
     struct proto_scan scan = proto_scan_begin(data->bytes);
     struct proto_field field;
-    uint32_t dropped = edit->dropped[EDIT_POINT];
     record_begin(&holder, data, 0, NULL, edit->splice->arena);
     edit->data = &holder;
     edit->data_number = data->number;
@@ -92,8 +101,6 @@ static enum edit_verdict edit_data(struct request_edit *edit, const struct proto
         if (field.number == DATA_POINTS && field.type == WIRE_LEN &&
             edit_point(edit, &field, &holder, kept) == EDIT_ABORT)
             return EDIT_ABORT;
-    if (edit->signal == SIGNAL_METRICS)
-        edit->items_dropped += edit->dropped[EDIT_POINT] - dropped;
     if (record_changed(&holder)) {
         struct view text = record_field(&holder, data->number);
         if (!text.data)
@@ -248,7 +255,7 @@ static inline enum edit_verdict call_item(struct request_edit *edit,
     begin_record(edit, EDIT_ITEM, field, noted);
     enum edit_verdict verdict = call(edit, EDIT_ITEM);
     if (verdict == EDIT_DROP)
-        edit->items_dropped += otlp_item_count(edit->signal, field->bytes);
+        count_dropped(edit, otlp_item_count(edit->signal, field->bytes));
     if (verdict == EDIT_KEEP && (edit->levels & EDIT_BIT(EDIT_POINT)))
         verdict = edit_points(edit);
     return verdict;
@@ -362,7 +369,7 @@ static enum edit_verdict edit_scope(struct request_edit *edit, const struct prot
     if (!edit->late_heads && verdict != EDIT_DROP)
         piece_fill_slot(edit, 0, &edit->records[EDIT_SCOPE], field->bytes);
     if (verdict == EDIT_DROP)
-        edit->items_dropped += items_of(edit, field->bytes);
+        count_dropped(edit, items_of(edit, field->bytes));
     if (verdict == EDIT_KEEP && edit->levels >= EDIT_BIT(EDIT_ITEM))
         verdict = edit_items(edit, &emptied);
     if (verdict == EDIT_ABORT)
@@ -426,7 +433,7 @@ static enum edit_verdict edit_resource(struct request_edit *edit, const struct p
     if (!edit->late_heads && verdict != EDIT_DROP)
         piece_fill_slot(edit, 0, &edit->records[EDIT_RESOURCE], field->bytes);
     if (verdict == EDIT_DROP)
-        edit->items_dropped += items_below(edit, field->bytes);
+        count_dropped(edit, items_below(edit, field->bytes));
     if (verdict == EDIT_KEEP && edit->levels >= EDIT_BIT(EDIT_SCOPE))
         verdict = edit_scopes(edit, &emptied);
     else if (verdict == EDIT_KEEP && edit->prunes)

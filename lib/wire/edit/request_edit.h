@@ -58,8 +58,10 @@ struct request_edit {
     struct record *data;  /* of a data point: what holds the points, with those before it as set */
     unsigned generation;  /* of an item: 0: the request has it; else one more than what added it */
 
-    /* What was dropped: items, as a batch counts them; and those of each level. */
-    uint32_t items_dropped;
+    /* What was dropped: items, as a batch counts them, and how many of them because a step that
+     * set `loses` failed; and those of each level. */
+    bool loses; /* by a step that returns DROP; false again at the next call */
+    uint32_t items_dropped, items_lost;
     uint32_t dropped[EDIT_LEVELS];
     uint32_t items_added;
 

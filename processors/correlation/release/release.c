@@ -144,6 +144,7 @@ static struct batch *make_batch(struct correlation *self, const struct front *fr
     if (origin->metadata)
         batch_set_metadata(batch, metadata_ref(origin->metadata));
     batch->delivered_to = addressees_ref(origin->delivered_to);
+    batch->answered = true;
     if (!add_receipts(batch, part) || (front->ahead && !batch_add_receipt(batch, front->ahead))) {
         batch_unref(batch);
         return NULL;

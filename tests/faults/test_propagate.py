@@ -1,0 +1,116 @@
+"""error_mode: propagate behind a processor that holds data: their senders have had their answer, so
+exactly the records that cannot be processed are lost, and everyone is told."""
+import json
+import subprocess
+
+import pytest
+import requests
+
+import clients
+import harness
+import rig
+
+CONFIG = """\
+receivers:
+  otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{http}"}}}}}}
+  pyroscope: {{endpoint: "127.0.0.1:{ingest}"}}
+processors:
+  correlation: {{hold: 1s}}
+  batch: {{timeout: 500ms}}
+  transform:
+    error_mode: propagate
+    trace_statements:
+      - set(span.attributes["n"], ParseJSON(resource.attributes["service.name"])["a"])
+    log_statements:
+      - set(log.attributes["n"], ParseJSON(resource.attributes["service.name"])["a"])
+    metric_statements:
+      - set(datapoint.attributes["n"], ParseJSON(resource.attributes["service.name"])["a"])
+  filter:
+    error_mode: propagate
+    trace_conditions: ['ParseJSON(resource.attributes["service.name"])["a"] == 2']
+    log_conditions: ['ParseJSON(resource.attributes["service.name"])["a"] == 2']
+    metric_conditions: ['ParseJSON(resource.attributes["service.name"])["a"] == 2']
+exporters:
+  otlp_http: {{endpoint: "http://{sink}"}}
+  otlp_http/2: {{endpoint: "http://{sink}"}}
+  pyroscope: {{endpoint: "http://{sink}"}}
+extensions: {{status: {{endpoint: "127.0.0.1:{status}"}}}}
+service:
+  extensions: [status]
+  pipelines:
+    profiles: {{receivers: [pyroscope], processors: [correlation], exporters: [pyroscope]}}
+{pipelines}"""
+ONE = "    {signal}: {{receivers: [otlp], processors: [{processors}], exporters: [otlp_http]}}\n"
+TWO = """\
+    traces/1: {receivers: [otlp], exporters: [otlp_http]}
+    traces/2: {receivers: [otlp], processors: [transform], exporters: [otlp_http/2]}
+"""
+MAKE = {"traces": clients.traces, "logs": clients.logs, "metrics": clients.metrics}
+GOOD, BAD = json.dumps({"a": 1}), "not JSON"
+
+
+class Sidecar(rig.Sidecar):
+    def __init__(self, folder, sink, pipelines):
+        super().__init__(folder, sink)
+        self.status = harness.free_port()
+        self.config.write_text(CONFIG.format(http=self.http, ingest=self.ingest, sink=sink.http,
+                                             status=self.status, pipelines=pipelines))
+        self.launch().program.wait_ports(self.http, self.ingest, self.status)
+
+    def lost(self, component):
+        """What the status page and `spanlink top` say that a component lost."""
+        found = requests.get(f"http://127.0.0.1:{self.status}/api/pipelines", timeout=30).json()
+        [each] = [each for each in found["components"] if each["id"] == component]
+        text = subprocess.run([harness.SPANLINK, "top", "--once", "--endpoint",
+                               f"127.0.0.1:{self.status}"], capture_output=True, text=True,
+                              timeout=30, check=True).stdout
+        [row] = [line for line in text.splitlines() if line.startswith(f"{component} ")]
+        return sum(each["counters"].get("dropped", {}).values()), int(row.split()[-1])
+
+
+def send(sidecar, signal, service):
+    request, client = MAKE[signal](service), clients.HttpClient(sidecar.http)
+    told = client.send(request)[0]
+    client.close()
+    return told, request.keys
+
+
+@pytest.mark.parametrize("signal, processors", [
+    ("traces", ["correlation", "transform"]), ("traces", ["batch", "transform", "filter"]),
+    ("traces", ["correlation", "filter", "batch"]), ("logs", ["batch", "transform"]),
+    ("metrics", ["batch", "transform"]), ("metrics", ["batch", "filter"])])
+def test_only_what_cannot_be_processed_is_lost(tmp_path, sink, signal, processors):
+    sidecar = Sidecar(tmp_path, sink, ONE.format(signal=signal, processors=", ".join(processors)))
+    blamed = next(each for each in processors if each in ("transform", "filter"))
+    sent = [send(sidecar, signal, service) for service in (GOOD, BAD, GOOD)]
+    assert [told for told, _ in sent] == [clients.TAKEN] * 3
+    keys = [keys for _, keys in sent]
+    sink.wait_for(keys[0] + keys[2])
+    assert harness.wait_for(lambda: sum(sidecar.lost(blamed)) == 2 * len(keys[1]), 20), (
+        sidecar.lost(blamed))
+    assert sidecar.stop() == 3, sidecar.program.tail()
+    assert all(sink.copies[key] == 1 for key in keys[0] + keys[2])
+    assert not any(sink.copies[key] for key in keys[1])
+    log = sidecar.log()
+    assert f"{blamed}: dropped {len(keys[1])} " in log and "ParseJSON" in log, log
+    assert f"{blamed}: {len(keys[1])} " in log.split("stopping")[1], log
+    assert "acknowledged but not delivered" in log and "nothing that was ack" not in log, log
+
+
+def test_a_request_that_another_pipeline_has_is_not_refused(tmp_path, sink):
+    """The client would send it again, to both."""
+    sidecar = Sidecar(tmp_path, sink, TWO)
+    (told, bad), (_, good) = (send(sidecar, "traces", service) for service in (BAD, GOOD))
+    assert told == clients.TAKEN
+    assert sidecar.stop() == 3, sidecar.program.tail()
+    assert [sink.copies[key] for key in bad] == [1] * len(bad)
+    assert [sink.copies[key] for key in good] == [2] * len(good)
+    assert f"transform: {len(bad)} spans acknowledged but not delivered" in sidecar.log()
+
+
+def test_a_client_that_waits_gets_the_failure(tmp_path, sink):
+    sidecar = Sidecar(tmp_path, sink, ONE.format(signal="traces", processors="transform"))
+    (told, bad), (_, good) = (send(sidecar, "traces", service) for service in (BAD, GOOD))
+    assert told == 503
+    assert sidecar.stop() == 0, sidecar.program.tail()
+    assert [sink.copies[key] for key in bad + good] == [0] * len(bad) + [1] * len(good)
