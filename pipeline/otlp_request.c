@@ -4,6 +4,7 @@
 #include "lib/wire/otlp/otlp.h"
 #include "lib/wire/profiles/otlp_profiles.h"
 #include "lib/wire/profiles/profiles_upgrade.h"
+#include "lib/wire/proto/proto_normal.h"
 #include "lib/wire/proto/proto_write.h"
 
 /* Memory for the edits that remove invalid spans from one request, and for an index of profiles. */
@@ -25,18 +26,47 @@ static struct outcome from_json(enum signal signal, struct bytes *body)
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "malformed JSON: %s", reason);
 }
 
-/* valid: no item must be left out. */
-static struct outcome otlp_request_check(enum signal signal, const struct bytes *body,
-                                         uint32_t *items, bool *valid, struct otlp_notes *notes)
+/* Checks a request, taking notes on spans anew. */
+static struct outcome check_once(enum signal signal, const struct bytes *body,
+                                 struct otlp_found *found, struct otlp_notes *notes)
 {
     struct proto_fault fault;
-    *valid = signal != SIGNAL_TRACES;
-    if (*valid ? otlp_check(signal, bytes_view(body), items, &fault)
-               : otlp_check_traces(bytes_view(body), items, valid, notes, &fault))
+    bytes_release(&notes->rows);
+    if (signal == SIGNAL_TRACES)
+        otlp_notes_begin(notes, bytes_view(body), body->budget);
+    if (otlp_check_all(signal, bytes_view(body), notes, found, &fault))
         return OUTCOME_OK;
     return outcome_of(VERDICT_REJECT, CAUSE_INVALID,
                       "malformed protobuf: %s in %s, field %u, at byte %zu", fault.reason,
                       fault.message, fault.field, fault.offset);
+}
+
+/* Puts a request into the form in which all others read it. False: no memory. */
+static bool normalize(enum signal signal, struct bytes *body)
+{
+    struct arena arena;
+    struct bytes normal;
+    arena_init(&arena, budget_cap(body->budget, EDIT_CAP));
+    arena_charge(&arena, body->budget, budget_take, ARENA_SMALL);
+    bytes_init(&normal, body->max, body->budget);
+    bool done = proto_normal(otlp_shape(signal), bytes_view(body), &arena, &normal);
+    arena_release(&arena);
+    if (done) {
+        bytes_release(body);
+        *body = normal;
+    } else {
+        bytes_release(&normal);
+    }
+    return done;
+}
+
+static struct outcome otlp_request_check(enum signal signal, struct bytes *body,
+                                         struct otlp_found *found, struct otlp_notes *notes)
+{
+    struct outcome outcome = check_once(signal, body, found, notes);
+    if (outcome.verdict != VERDICT_OK || !found->odd)
+        return outcome;
+    return normalize(signal, body) ? check_once(signal, body, found, notes) : outcome_no_memory();
 }
 
 static struct buffer *spliced(const struct splice *splice, struct budget *budget)
@@ -150,19 +180,18 @@ struct outcome otlp_request_read(enum signal signal, bool json, struct bytes *bo
     *request = (struct otlp_request){0};
     struct outcome outcome = OUTCOME_OK;
     struct otlp_notes notes = {.failed = true};
-    bool valid = false;
+    struct otlp_found found = {0};
     if (json)
         outcome = from_json(signal, body);
     else if (signal == SIGNAL_PROFILES)
         outcome = upgrade(body);
-    if (outcome.verdict == VERDICT_OK && signal == SIGNAL_TRACES)
-        otlp_notes_begin(&notes, bytes_view(body), body->budget);
     if (outcome.verdict == VERDICT_OK)
-        outcome = otlp_request_check(signal, body, &request->received, &valid, &notes);
+        outcome = otlp_request_check(signal, body, &found, &notes);
+    request->received = found.items;
     if (outcome.verdict == VERDICT_OK && signal == SIGNAL_PROFILES)
         outcome = otlp_request_check_profiles(body);
     if (outcome.verdict == VERDICT_OK && request->received > 0)
-        outcome = otlp_request_wrap(signal, valid, body, request);
+        outcome = otlp_request_wrap(signal, found.valid, body, request);
     request->samples = request->batch ? request->batch->samples : 0;
     otlp_request_attach(request->batch, &notes);
     bytes_release(&notes.rows);

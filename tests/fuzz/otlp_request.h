@@ -7,6 +7,7 @@
 #include "lib/wire/json/otlp_json.h"
 #include "lib/wire/otlp/otlp.h"
 #include "lib/wire/otlp/otlp_span.h"
+#include "lib/wire/proto/proto_normal.h"
 
 #include <stdlib.h>
 
@@ -96,6 +97,23 @@ static inline void fuzz_spans(struct view request)
     }
 }
 
+static inline void fuzz_normal(enum signal signal, struct view request)
+{
+    struct proto_fault fault;
+    struct otlp_found found;
+    struct arena arena;
+    struct bytes normal;
+    arena_init(&arena, 1 << 24);
+    bytes_init(&normal, request.size, NULL);
+    must(otlp_check_all(signal, request, NULL, &found, &fault));
+    if (found.odd && proto_normal(otlp_shape(signal), request, &arena, &normal)) {
+        must(otlp_check_all(signal, bytes_view(&normal), NULL, &found, &fault));
+        must(!found.odd);
+    }
+    bytes_release(&normal);
+    arena_release(&arena);
+}
+
 static inline int fuzz_otlp(enum signal signal, const uint8_t *data, size_t size)
 {
     struct view request = {data, size};
@@ -110,6 +128,7 @@ static inline int fuzz_otlp(enum signal signal, const uint8_t *data, size_t size
     fuzz_splices(signal, request, items);
     fuzz_split(signal, request, items);
     fuzz_json(signal, request, items);
+    fuzz_normal(signal, request);
     return 0;
 }
 

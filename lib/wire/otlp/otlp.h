@@ -50,10 +50,17 @@ const struct proto_shape *otlp_shape(enum signal signal);
 bool otlp_check(enum signal signal, struct view request, uint32_t *items,
                 struct proto_fault *fault);
 
-/* As otlp_check, for traces. *valid true: otlp_traces_drop_invalid would drop nothing; false: it
- * may or may not. notes, if not NULL, receives a note about each span. */
-bool otlp_check_traces(struct view request, uint32_t *items, bool *valid, struct otlp_notes *notes,
-                       struct proto_fault *fault);
+/* What a check found besides. */
+struct otlp_found {
+    uint32_t items;
+    bool valid; /* otlp_traces_drop_invalid would drop nothing; false, of traces: it may or may not */
+    bool odd;   /* proto_normal is to be called */
+};
+
+/* The same, and what else there is to know. notes (NULL: none are wanted): of traces, receives one
+ * about each span. */
+bool otlp_check_all(enum signal signal, struct view request, struct otlp_notes *notes,
+                    struct otlp_found *found, struct proto_fault *fault);
 
 /* Number of items in a checked request, or in one item field (a Metric counts its data points). */
 uint32_t otlp_count(enum signal signal, struct view request);

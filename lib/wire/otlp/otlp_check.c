@@ -52,26 +52,26 @@ uint32_t otlp_count(enum signal signal, struct view request)
     return items;
 }
 
-bool otlp_check_traces(struct view request, uint32_t *items, bool *valid, struct otlp_notes *notes,
-                       struct proto_fault *fault)
+bool otlp_check_all(enum signal signal, struct view request, struct otlp_notes *notes,
+                    struct otlp_found *found, struct proto_fault *fault)
 {
-    struct proto_tally spans = {.notes = notes};
-    if (!proto_check_tally(&shape_trace_request, request, &spans, fault))
+    const bool traces = signal == SIGNAL_TRACES;
+    struct proto_tally tally = {.notes = traces ? notes : NULL};
+    if (!proto_check_tally(otlp_shape(signal), request, &tally, fault))
         return false;
-    *items = spans.met;
-    *valid = spans.plain == spans.met;
-    if (notes && spans.late_leads)
+    found->items = traces ? tally.met : otlp_count(signal, request);
+    found->valid = !traces || tally.plain == tally.met;
+    found->odd = tally.odd;
+    if (tally.notes && tally.late_leads)
         notes->failed = true;
     return true;
 }
 
 bool otlp_check(enum signal signal, struct view request, uint32_t *items, struct proto_fault *fault)
 {
-    bool valid;
-    if (signal == SIGNAL_TRACES)
-        return otlp_check_traces(request, items, &valid, NULL, fault);
-    if (!proto_check(otlp_shape(signal), request, fault))
-        return false;
-    *items = otlp_count(signal, request);
-    return true;
+    struct otlp_found found;
+    bool good = otlp_check_all(signal, request, NULL, &found, fault);
+    if (good)
+        *items = found.items;
+    return good;
 }

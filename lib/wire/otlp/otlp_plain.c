@@ -298,7 +298,7 @@ static inline const uint8_t *take_name_to_end(const uint8_t *at, const uint8_t *
 static inline bool otlp_plain_look(struct view body, struct otlp_span_note *note)
 {
     const uint8_t *at = body.data, *end = at + body.size, *name = at, *behind;
-    bool good = true, trace_id = false, small = true;
+    bool good = true, trace_id = false, small = true, status = false;
     struct attribute_run run = {0};
     struct range part;
     *note = (struct otlp_span_note){0};
@@ -352,7 +352,8 @@ static inline bool otlp_plain_look(struct view body, struct otlp_span_note *note
             good = otlp_plain_take(&at, end, &part) && plain_link(part);
             break;
         case PLAIN_TAG(15, WIRE_LEN):
-            good = otlp_plain_take(&at, end, &part) && plain_status(part);
+            good = !status && otlp_plain_take(&at, end, &part) && plain_status(part);
+            status = true;
             break;
         case 0x80 | (16 & 15) << 3 | WIRE_I32: /* flags, 16: the second byte of the tag is 1 */
             good = at < end && *at++ == 1 && take_flags(&at, end, &note->flags);

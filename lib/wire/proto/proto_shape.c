@@ -25,6 +25,7 @@ struct frame {
     const struct proto_shape *shape;
     const uint8_t *end;
     const uint8_t *start; /* set once the check is inside */
+    uint32_t seen;        /* bits of the numbers of messages that are not repeated; 0: of a oneof */
 };
 
 /* The next position: after a field, or, with a shape, inside a message that ends at end. */
@@ -36,6 +37,7 @@ struct step {
 struct check {
     const uint8_t *base;
     struct proto_fault *fault;
+    bool *odd;
 };
 
 static struct step proto_shape_refuse(const struct check *check, const struct frame *top,
@@ -84,6 +86,15 @@ static const char *content_fault(const struct proto_row *row, const struct proto
     return NULL;
 }
 
+/* Whether a tag is longer than it need be. */
+static bool is_long_tag(const uint8_t *at)
+{
+    const uint8_t *last = at;
+    while (*last >= 0x80)
+        last++;
+    return last > at && *last == 0;
+}
+
 /* Checks a field of any kind. */
 static struct step step_any(const struct check *check, const struct frame *top, unsigned depth,
                             const uint8_t *at)
@@ -100,9 +111,11 @@ static struct step step_any(const struct check *check, const struct frame *top, 
     fault.reason = content_fault(row, &field, depth);
     if (fault.reason)
         return proto_shape_refuse(check, top, at, fault);
+    if (is_long_tag(at))
+        *check->odd = true;
     if (row->kind != PROTO_MESSAGE)
         return (struct step){.at = field.end};
-    return (struct step){field.bytes.data, {row->shape, field.end, NULL}};
+    return (struct step){field.bytes.data, {.shape = row->shape, .end = field.end}};
 }
 
 /* As step_quick, for bytes or a message with a length of two bytes, as a span has. at NULL: another
@@ -117,7 +130,7 @@ static inline struct step step_longer(const struct frame *top, unsigned depth, c
     if (row->kind == PROTO_BYTES)
         return (struct step){.at = behind};
     if (row->kind == PROTO_MESSAGE && depth + 2 <= PROTO_MAX_DEPTH)
-        return (struct step){content, {row->shape, behind, NULL}};
+        return (struct step){content, {.shape = row->shape, .end = behind}};
     return (struct step){0};
 }
 
@@ -140,7 +153,7 @@ static inline struct step step_quick(const struct check *check, const struct fra
             plain_key_value(view_between(at + 2, end)))
             return (struct step){.at = end};
         if (row->kind == PROTO_MESSAGE && depth + 2 <= PROTO_MAX_DEPTH)
-            return (struct step){at + 2, {row->shape, end, NULL}};
+            return (struct step){at + 2, {.shape = row->shape, .end = end}};
     } else if (left >= 9 && (at[0] & 0x87) == WIRE_I64 && number < shape->count &&
                shape->rows[number].kind == PROTO_FIXED64) {
         return (struct step){.at = at + 9};
@@ -149,7 +162,20 @@ static inline struct step step_quick(const struct check *check, const struct fra
         if (step.at)
             return step;
     }
-    return step_any(check, &(struct frame){shape, top->end, NULL}, depth, at);
+    return step_any(check, &(struct frame){.shape = shape, .end = top->end}, depth, at);
+}
+
+/* Whether a message, whose tag is here, is not repeated, and its field or another of its oneof was
+ * there before. */
+static inline bool is_again(struct frame *top, const uint8_t *at)
+{
+    const uint32_t number = *at >> 3;
+    if (*at >= 0x80 || top->shape->rows[number].repeated)
+        return false;
+    const uint32_t bit = UINT32_C(1) << (top->shape->rows[number].oneof ? 0 : number);
+    const bool again = top->seen & bit;
+    top->seen |= bit;
+    return again;
 }
 
 /* Whether a message passes the fast check of its shape. */
@@ -173,10 +199,10 @@ bool proto_check_tally(const struct proto_shape *shape, struct view message,
                        struct proto_tally *tally, struct proto_fault *fault)
 {
     tally->met = tally->plain = 0;
-    tally->late_leads = false;
-    const struct check check = {message.data, fault};
+    tally->late_leads = tally->odd = false;
+    const struct check check = {message.data, fault, &tally->odd};
     struct frame around[PROTO_MAX_DEPTH];
-    struct frame top = {shape, proto_scan_begin(message).end, message.data};
+    struct frame top = {shape, proto_scan_begin(message).end, message.data, 0};
     unsigned depth = 0;
     const uint8_t *at = message.data;
     for (;;) {
@@ -185,11 +211,13 @@ bool proto_check_tally(const struct proto_shape *shape, struct view message,
             if (!step.at)
                 return false;
             bool late = at != top.start;
+            const uint8_t *from = at;
             at = step.at;
             if (step.inner.shape && is_plain(&step, tally)) {
                 at = step.inner.end;
             } else if (step.inner.shape) {
                 tally->late_leads = tally->late_leads || (late && step.inner.shape->leads);
+                tally->odd = is_again(&top, from) || tally->odd;
                 around[depth++] = top;
                 top = step.inner;
                 top.start = at;

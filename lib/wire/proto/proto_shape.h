@@ -75,6 +75,7 @@ struct proto_tally {
     uint32_t met, plain;
     void *notes;     /* passed to `plain`; may be NULL */
     bool late_leads; /* a message whose shape has `leads` was not in front */
+    bool odd;        /* it has another form than everybody writes: see proto_normal.h */
 };
 
 /* Where and why a message was refused; texts are static. */

@@ -368,14 +368,13 @@ static struct bytes notes_on(struct view request, size_t *placed)
 {
     struct otlp_notes notes;
     struct proto_fault fault;
-    uint32_t items;
-    bool valid;
+    struct otlp_found found;
     otlp_notes_begin(&notes, request, NULL);
-    ck_assert(otlp_check_traces(request, &items, &valid, &notes, &fault));
+    ck_assert(otlp_check_all(SIGNAL_TRACES, request, &notes, &found, &fault));
     ck_assert(!notes.failed);
     const struct otlp_span_note *rows = (const void *)notes.rows.data;
     *placed = 0;
-    for (uint32_t i = 0; i < items; i++)
+    for (uint32_t i = 0; i < found.items; i++)
         *placed += rows[i].attributes_end > 0;
     return notes.rows;
 }

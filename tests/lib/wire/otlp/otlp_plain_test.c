@@ -60,12 +60,11 @@ static struct otlp_notes noted(struct view request)
 {
     struct otlp_notes notes;
     struct proto_fault fault;
-    uint32_t items;
-    bool valid;
+    struct otlp_found found;
     otlp_notes_begin(&notes, request, NULL);
-    ck_assert(otlp_check_traces(request, &items, &valid, &notes, &fault));
+    ck_assert(otlp_check_all(SIGNAL_TRACES, request, &notes, &found, &fault));
     ck_assert(!notes.failed);
-    ck_assert_uint_eq(notes.rows.size, items * sizeof(struct otlp_span_note));
+    ck_assert_uint_eq(notes.rows.size, found.items * sizeof(struct otlp_span_note));
     return notes;
 }
 
@@ -254,10 +253,9 @@ START_TEST(a_request_with_a_late_resource_has_no_notes)
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         struct otlp_notes notes;
         struct proto_fault fault;
-        uint32_t items;
-        bool valid;
+        struct otlp_found found;
         otlp_notes_begin(&notes, requests[i], NULL);
-        ck_assert(otlp_check_traces(requests[i], &items, &valid, &notes, &fault));
+        ck_assert(otlp_check_all(SIGNAL_TRACES, requests[i], &notes, &found, &fault));
         ck_assert_int_eq(notes.failed, i < 5);
         bytes_release(&notes.rows);
     }
