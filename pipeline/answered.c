@@ -4,6 +4,10 @@
 
 #define MINUTE (60 * NS_PER_S)
 
+/* Of what does not fit in memory, such a part is tried; and so many items are looked for one by
+ * one, which takes a copy of the rest for each, before all of a part is given up. */
+enum { STARVED_PART = 16, LOST_ALONE = 16 };
+
 struct batch *answered_batch(struct batch *batch)
 {
     if (batch->answered)
@@ -29,17 +33,76 @@ void answered_lose(const struct env *env, const struct batch *batch, uint32_t it
               items, signal_items(batch->signal, items), why->text, (unsigned long long)all);
 }
 
-enum verdict answered_push(const struct env *env, struct outlet *outlet, struct batch *batch)
+/* Pushes a part. why: of a verdict other than OK; its cause is MEMORY where that lacks. */
+static enum verdict push_part(const struct answered *to, struct batch *part, struct outcome *why)
 {
     char text[REFUSAL_MAX];
     enum cause cause;
     (void)refusal_take(text, &cause);
-    enum verdict verdict = outlet_push(outlet, batch);
-    if (verdict != VERDICT_REJECT)
-        return verdict;
-    struct outcome why = refusal_take(text, &cause)
-                             ? outcome_of(VERDICT_REJECT, cause, "%s", text)
-                             : outcome_of(VERDICT_REJECT, CAUSE_INVALID, "refused by a processor");
-    answered_lose(env, batch, batch->items, &why);
-    return VERDICT_OK;
+    enum verdict verdict = outlet_push(to->outlet, part);
+    bool told = verdict != VERDICT_OK && refusal_take(text, &cause);
+    *why = told ? outcome_of(verdict, cause, "%s", text)
+                : outcome_of(verdict, CAUSE_INVALID, "refused by a processor");
+    if (verdict == VERDICT_OK)
+        to->passed(to->ctx, part);
+    return verdict;
+}
+
+/* The first so many items of a batch (0: all), or all of them. *rest: those behind them; NULL: none.
+ */
+static struct batch *front_of(struct batch *batch, uint32_t items, struct batch **rest)
+{
+    struct batch *front;
+    *rest = NULL;
+    return items && items < batch->items && batch_split(batch, items, 0, &front, rest)
+               ? front
+               : batch_ref(batch);
+}
+
+/* How many items to try after a part that did not pass; 0: it is not parted further. */
+static uint32_t smaller(const struct batch *part, bool is_rest, const struct outcome *why)
+{
+    if (why->verdict == VERDICT_REJECT)
+        return part->items / 2;
+    /* A full queue takes smaller ones neither; and each attempt copies all. */
+    return is_rest && why->cause == CAUSE_MEMORY ? part->items / STARVED_PART : 0;
+}
+
+/* What the next part is after one that is done with. */
+static uint32_t larger(const struct answered *to, uint32_t size, bool passed, unsigned lost)
+{
+    if (!size || lost >= LOST_ALONE)
+        return to->most;
+    size = passed ? 2 * size : size;
+    return to->most && size > to->most ? to->most : size;
+}
+
+struct batch *answered_push(const struct answered *to, struct batch *batch)
+{
+    uint32_t size = to->most;
+    unsigned lost = 0;
+    while (batch) {
+        struct outcome why;
+        struct batch *rest, *front = front_of(batch, size, &rest);
+        bool parts = rest || !size || size >= batch->items; /* else it has only one piece */
+        enum verdict verdict = push_part(to, front, &why);
+        uint32_t next = verdict != VERDICT_OK && parts && lost < LOST_ALONE
+                            ? smaller(front, !rest, &why)
+                            : 0;
+        if (verdict == VERDICT_REJECT && !next) {
+            answered_lose(to->env, front, front->items, &why);
+            lost++;
+        }
+        batch_unref(front);
+        if (next || verdict == VERDICT_RETRY)
+            batch_unref(rest);
+        if (!next && verdict == VERDICT_RETRY)
+            return batch;
+        if (!next) {
+            batch_unref(batch);
+            batch = rest;
+        }
+        size = next ? next : larger(to, size, verdict == VERDICT_OK, lost);
+    }
+    return NULL;
 }

@@ -12,9 +12,20 @@
  * memory. */
 struct batch *answered_batch(struct batch *batch);
 
-/* As outlet_push for an answered batch (borrowed), which env's instance holds. A batch that is
- * rejected is lost, so that there is only OK or RETRY. */
-enum verdict answered_push(const struct env *env, struct outlet *outlet, struct batch *batch);
+/* Where the instance that holds it hands such a batch on. */
+struct answered {
+    const struct env *env; /* the instance's */
+    struct outlet *outlet;
+    uint32_t most; /* items of a part; 0: no limit */
+    void (*passed)(void *ctx, const struct batch *part);
+    void *ctx;
+};
+
+/* Hands on a batch (taken over), in parts if it has to. Of what a processor rejects, parts get
+ * smaller until only the items that it cannot pass are left: these are lost; so they do where
+ * memory lacks. Calls `passed` for every part that was taken. Returns what was not, to be offered
+ * again; NULL: nothing is left. */
+struct batch *answered_push(const struct answered *to, struct batch *batch);
 
 /* Counts items of an answered batch that env's instance dropped, and tells its receipts and, once
  * a minute, the log. why: an outcome of REJECT. */

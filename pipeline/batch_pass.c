@@ -97,6 +97,8 @@ static enum pass_result run_ordered(struct batch *batch, struct request_edit *ed
         refusal_set(text, CAUSE_TOO_LARGE);
         return PASS_ABORTED;
     }
+    if (!*result && !aborted)
+        refusal_set("the memory limit is reached", CAUSE_MEMORY);
     if (!*result)
         return aborted ? PASS_ABORTED : PASS_NO_ROOM;
     if (edit->items_dropped && batch->signal == SIGNAL_PROFILES && *result != batch)

@@ -119,35 +119,22 @@ static void count(struct histogram *histogram, const struct histogram_bounds *bo
         histogram_add(histogram, bounds, n);
 }
 
-/* False: refused, offer it again. */
-static bool batch_offer(struct batcher *self, struct outlet *outlet, struct batch *batch)
+static void batch_passed(void *ctx, const struct batch *part)
 {
-    if (answered_push(self->env, outlet, batch) == VERDICT_RETRY)
-        return false;
-    count(&self->sent_items, &histogram_items, batch->items);
-    count(&self->sent_bytes, &histogram_bytes, batch->payload->size);
-    return true;
+    struct batcher *self = ctx;
+    count(&self->sent_items, &histogram_items, part->items);
+    count(&self->sent_bytes, &histogram_bytes, part->payload->size);
 }
 
 /* Hands on a batch (taken over) in parts; returns what no queue took, or NULL. */
 static struct batch *push(struct batcher *self, struct outlet *outlet, struct batch *batch)
 {
-    struct batch *front, *rest;
-    uint32_t most = (uint32_t)self->send_batch_max_size;
-    while (most && batch->items > most && batch_split(batch, most, 0, &front, &rest)) {
-        bool taken = batch_offer(self, outlet, front);
-        batch_unref(front);
-        if (!taken) {
-            batch_unref(rest);
-            return batch;
-        }
-        batch_unref(batch);
-        batch = rest;
-    }
-    if (!batch_offer(self, outlet, batch))
-        return batch;
-    batch_unref(batch);
-    return NULL;
+    const struct answered to = {.env = self->env,
+                                .outlet = outlet,
+                                .most = (uint32_t)self->send_batch_max_size,
+                                .passed = batch_passed,
+                                .ctx = self};
+    return answered_push(&to, batch);
 }
 
 static void batch_lose(struct batcher *self, struct batch *batch)

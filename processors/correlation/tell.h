@@ -3,7 +3,6 @@
 #ifndef PROCESSORS_CORRELATION_TELL_H
 #define PROCESSORS_CORRELATION_TELL_H
 
-#include "pipeline/answered.h"
 #include "processors/correlation/correlation.h"
 
 struct context;
@@ -18,8 +17,7 @@ static inline enum verdict tell_push(const struct correlation *self, struct batc
 {
     if (batch->ids_only)
         return VERDICT_OK;
-    enum verdict verdict =
-        batch->answered ? answered_push(self->env, next, batch) : outlet_push(next, batch);
+    enum verdict verdict = outlet_push(next, batch);
     if (verdict == VERDICT_OK)
         watch_passed(self->env->watch, batch, linked);
     return verdict;

@@ -474,7 +474,8 @@ static void kafka_pair_is(const char *keys, const char *want)
 
 START_TEST(spans_and_profiles_without_a_key_are_warned_of)
 {
-    kafka_pair_is("traces: {topic: a}", ": exporters.kafka: writes spans and profiles without a key");
+    kafka_pair_is("traces: {topic: a}",
+                  ": exporters.kafka: writes spans and profiles without a key");
     kafka_pair_is("partition_by: [none]", NULL);
     kafka_pair_is("partition_by: [service, source]", NULL);
     kafka_pair_is("partition_traces_by_id: true", NULL);

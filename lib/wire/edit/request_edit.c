@@ -28,7 +28,7 @@ static inline enum edit_verdict call(struct request_edit *edit, enum edit_level 
 }
 
 /* Counts items that went with the record that was called for last. */
-static inline void count_dropped(struct request_edit *edit, uint32_t items)
+static __attribute__((noinline)) void count_dropped(struct request_edit *edit, uint32_t items)
 {
     edit->items_dropped += items;
     edit->items_lost += edit->loses ? items : 0;
@@ -248,8 +248,8 @@ static inline bool take_note(struct request_edit *edit, struct view body, struct
 }
 
 /* What becomes of an item, whose changes are in its record then. */
-static inline enum edit_verdict call_item(struct request_edit *edit,
-                                          const struct proto_field *field, bool noted)
+static inline __attribute__((always_inline)) enum edit_verdict
+call_item(struct request_edit *edit, const struct proto_field *field, bool noted)
 {
     edit->point_kind = EDIT_NO_POINT;
     begin_record(edit, EDIT_ITEM, field, noted);

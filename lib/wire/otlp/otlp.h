@@ -53,7 +53,8 @@ bool otlp_check(enum signal signal, struct view request, uint32_t *items,
 /* What a check found besides. */
 struct otlp_found {
     uint32_t items;
-    bool valid; /* otlp_traces_drop_invalid would drop nothing; false, of traces: it may or may not */
+    bool valid; /* otlp_traces_drop_invalid would drop nothing; false, of traces: it may or may not
+                 */
     bool odd;   /* proto_normal is to be called */
 };
 

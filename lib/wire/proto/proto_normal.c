@@ -76,8 +76,7 @@ static void put_field(struct normal *normal, const struct proto_field *field)
     proto_write_raw(&normal->write, view_between(content, field->end));
 }
 
-static void put_message(struct normal *normal, const struct proto_shape *shape,
-                        struct view message)
+static void put_message(struct normal *normal, const struct proto_shape *shape, struct view message)
 {
     const struct chosen chosen = choose(shape, message);
     struct proto_scan scan = proto_scan_begin(message);

@@ -25,7 +25,6 @@ struct frame {
     const struct proto_shape *shape;
     const uint8_t *end;
     const uint8_t *start; /* set once the check is inside */
-    uint32_t seen;        /* bits of the numbers of messages that are not repeated; 0: of a oneof */
 };
 
 /* The next position: after a field, or, with a shape, inside a message that ends at end. */
@@ -166,15 +165,15 @@ static inline struct step step_quick(const struct check *check, const struct fra
 }
 
 /* Whether a message, whose tag is here, is not repeated, and its field or another of its oneof was
- * there before. */
-static inline bool is_again(struct frame *top, const uint8_t *at)
+ * there before. seen: bits of the numbers of such messages; bit 0: of a oneof. */
+static inline bool is_again(const struct proto_shape *around, const uint8_t *at, uint32_t *seen)
 {
     const uint32_t number = *at >> 3;
-    if (*at >= 0x80 || top->shape->rows[number].repeated)
+    if (*at >= 0x80 || around->rows[number].repeated)
         return false;
-    const uint32_t bit = UINT32_C(1) << (top->shape->rows[number].oneof ? 0 : number);
-    const bool again = top->seen & bit;
-    top->seen |= bit;
+    const uint32_t bit = UINT32_C(1) << (around->rows[number].oneof ? 0 : number);
+    const bool again = *seen & bit;
+    *seen |= bit;
     return again;
 }
 
@@ -202,7 +201,8 @@ bool proto_check_tally(const struct proto_shape *shape, struct view message,
     tally->late_leads = tally->odd = false;
     const struct check check = {message.data, fault, &tally->odd};
     struct frame around[PROTO_MAX_DEPTH];
-    struct frame top = {shape, proto_scan_begin(message).end, message.data, 0};
+    uint32_t seen = 0, seen_around[PROTO_MAX_DEPTH];
+    struct frame top = {shape, proto_scan_begin(message).end, message.data};
     unsigned depth = 0;
     const uint8_t *at = message.data;
     for (;;) {
@@ -217,7 +217,9 @@ bool proto_check_tally(const struct proto_shape *shape, struct view message,
                 at = step.inner.end;
             } else if (step.inner.shape) {
                 tally->late_leads = tally->late_leads || (late && step.inner.shape->leads);
-                tally->odd = is_again(&top, from) || tally->odd;
+                tally->odd = is_again(top.shape, from, &seen) || tally->odd;
+                seen_around[depth] = seen;
+                seen = 0;
                 around[depth++] = top;
                 top = step.inner;
                 top.start = at;
@@ -229,5 +231,6 @@ bool proto_check_tally(const struct proto_shape *shape, struct view message,
          * for that. */
         at = top.end;
         top = around[--depth];
+        seen = seen_around[depth];
     }
 }

@@ -1,6 +1,7 @@
 #include "processors/correlation/release/release.h"
 
 #include "pipeline/addressees.h"
+#include "pipeline/answered.h"
 #include "processors/correlation/release/ahead.h"
 #include "processors/correlation/release/release_write.h"
 #include "processors/correlation/tell.h"
@@ -196,9 +197,25 @@ static void forget_part(const struct release_part *part)
     }
 }
 
+/* Parts of an outgoing batch, and whose it is. */
+struct offer {
+    const struct correlation *self;
+    bool linked;
+};
+
+static void release_passed(void *ctx, const struct batch *part)
+{
+    const struct offer *offer = ctx;
+    watch_passed(offer->self->env->watch, part, offer->linked);
+}
+
 static void release_offer(struct correlation *self, struct outgoing *outgoing)
 {
-    if (tell_push(self, outgoing->batch, outgoing->outlet, outgoing->linked) == VERDICT_RETRY)
+    struct offer offer = {self, outgoing->linked};
+    const struct answered to = {
+        .env = self->env, .outlet = outgoing->outlet, .passed = release_passed, .ctx = &offer};
+    outgoing->batch = answered_push(&to, outgoing->batch);
+    if (outgoing->batch)
         keep_outgoing(self, outgoing);
     else
         free_outgoing(outgoing);

@@ -36,9 +36,9 @@ static void becomes(enum signal signal, struct view given, struct view want)
     ck_assert(view_eq(normal_of(signal, given), want));
 }
 
-#define SCOPED(...)   PB_MESSAGE(1, PB_MESSAGE(2, __VA_ARGS__))
-#define IN_SPAN(...)  SCOPED(PB_SPAN(__VA_ARGS__))
-#define IN_LOG(...)   SCOPED(PB_MESSAGE(2, __VA_ARGS__))
+#define SCOPED(...)    PB_MESSAGE(1, PB_MESSAGE(2, __VA_ARGS__))
+#define IN_SPAN(...)   SCOPED(PB_SPAN(__VA_ARGS__))
+#define IN_LOG(...)    SCOPED(PB_MESSAGE(2, __VA_ARGS__))
 #define IN_METRIC(...) SCOPED(PB_MESSAGE(2, __VA_ARGS__))
 
 START_TEST(messages_given_twice_add_up)
