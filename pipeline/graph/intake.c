@@ -132,13 +132,41 @@ struct outcome intake_answer_of(const struct outcome *outcome)
     return answer;
 }
 
-/* Once a pipeline has a request, the others cannot refuse it: it would come again to all. */
-static enum verdict push_to(struct outlet *head, struct batch *batch, bool first)
+static enum verdict push_to(struct outlet *head, struct batch *batch, struct batch *taken_over)
 {
-    struct batch *answered = first || batch->lane ? NULL : answered_batch(batch);
-    enum verdict verdict = outlet_push(head, answered ? answered : batch);
-    batch_unref(answered);
-    return verdict;
+    return outlet_push(head, head->taken_over ? taken_over : batch);
+}
+
+static void ignore_part(void *ctx, const struct batch *part)
+{
+    (void)ctx;
+    (void)part;
+}
+
+/* Gives a request that another pipeline has to this one. To refuse it would bring it to both again,
+ * so what cannot pass is lost. False: no memory. */
+static bool push_too(struct outlet *head, struct batch *batch, struct batch *taken_over)
+{
+    struct batch *given = answered_batch(head->taken_over ? taken_over : batch);
+    if (!head->processor || !given) {
+        batch_unref(given);
+        return push_to(head, batch, taken_over) == VERDICT_OK;
+    }
+    const struct answered to = {
+        .env = &head->processor->env, .outlet = head, .passed = ignore_part};
+    struct batch *left = answered_push(&to, given);
+    batch_unref(left);
+    return !left;
+}
+
+/* Why the pipeline that was tried last refuses the request. */
+static struct outcome why_refused(void)
+{
+    char reason[REFUSAL_MAX];
+    enum cause cause;
+    return refusal_take(reason, &cause)
+               ? outcome_of(VERDICT_REJECT, cause, "%s", reason)
+               : outcome_of(VERDICT_REJECT, CAUSE_INVALID, "refused by a processor");
 }
 
 /* As intake_run; a pipeline whose processor takes the data over gets the batch taken_over. */
@@ -146,18 +174,28 @@ static struct outcome run_each(struct intake *intake, struct batch *batch, struc
 {
     char reason[REFUSAL_MAX];
     enum cause cause;
+    enum verdict verdict = VERDICT_REJECT;
+    struct outcome outcome = OUTCOME_OK;
+    size_t first = 0; /* that takes it */
     (void)refusal_take(reason, &cause);
-    for (size_t i = 0; i < intake->head_count; i++) {
-        struct outlet *head = intake->heads[i];
-        enum verdict verdict = push_to(head, head->taken_over ? taken_over : batch, i == 0);
+    for (; first < intake->head_count; first++) {
+        verdict = push_to(intake->heads[first], batch, taken_over);
         if (verdict == VERDICT_RETRY)
             return outcome_no_memory();
-        if (verdict == VERDICT_REJECT && refusal_take(reason, &cause))
-            return outcome_of(VERDICT_REJECT, cause, "%s", reason);
-        if (verdict == VERDICT_REJECT)
-            return outcome_of(VERDICT_REJECT, CAUSE_INVALID, "refused by a processor");
+        if (verdict == VERDICT_OK)
+            break;
+        struct outcome why = why_refused();
+        outcome = first ? outcome : why;
+        if (batch->lane) /* the log's record is refused as a whole */
+            return why;
     }
-    return OUTCOME_OK;
+    if (first == intake->head_count)
+        return outcome;
+    bool all = true;
+    for (size_t i = 0; i < intake->head_count; i++)
+        if (i != first)
+            all = push_too(intake->heads[i], batch, taken_over) && all;
+    return all ? OUTCOME_OK : outcome_no_memory();
 }
 
 struct outcome intake_run(struct intake *intake, struct batch *batch)

@@ -30,6 +30,7 @@ processors:
     trace_conditions: ['ParseJSON(resource.attributes["service.name"])["a"] == 2']
     log_conditions: ['ParseJSON(resource.attributes["service.name"])["a"] == 2']
     metric_conditions: ['ParseJSON(resource.attributes["service.name"])["a"] == 2']
+  transform/grow: {{log_statements: [{grow}]}}
 exporters:
   otlp_http: {{endpoint: "http://{sink}"}}
   otlp_http/2: {{endpoint: "http://{sink}"}}
@@ -42,9 +43,11 @@ service:
 {pipelines}"""
 ONE = "    {signal}: {{receivers: [otlp], processors: [{processors}], exporters: [otlp_http]}}\n"
 TWO = """\
-    traces/1: {receivers: [otlp], exporters: [otlp_http]}
-    traces/2: {receivers: [otlp], processors: [transform], exporters: [otlp_http/2]}
+    traces/1: {{receivers: [otlp], processors: [{}], exporters: [otlp_http]}}
+    traces/2: {{receivers: [otlp], processors: [{}], exporters: [otlp_http/2]}}
 """
+GROW = ", ".join(f"""'set(log.attributes["c{i}"], resource.attributes["service.name"])'"""
+                 for i in range(60))
 MAKE = {"traces": clients.traces, "logs": clients.logs, "metrics": clients.metrics}
 GOOD, BAD = json.dumps({"a": 1}), "not JSON"
 
@@ -54,7 +57,7 @@ class Sidecar(rig.Sidecar):
         super().__init__(folder, sink)
         self.status = harness.free_port()
         self.config.write_text(CONFIG.format(http=self.http, ingest=self.ingest, sink=sink.http,
-                                             status=self.status, pipelines=pipelines))
+                                             status=self.status, pipelines=pipelines, grow=GROW))
         self.launch().program.wait_ports(self.http, self.ingest, self.status)
 
     def lost(self, component):
@@ -97,15 +100,31 @@ def test_only_what_cannot_be_processed_is_lost(tmp_path, sink, signal, processor
     assert "acknowledged but not delivered" in log and "nothing that was ack" not in log, log
 
 
-def test_a_request_that_another_pipeline_has_is_not_refused(tmp_path, sink):
+@pytest.mark.parametrize("processors", [["", "transform"], ["transform", ""]])
+def test_a_request_that_another_pipeline_has_is_not_refused(tmp_path, sink, processors):
     """The client would send it again, to both."""
-    sidecar = Sidecar(tmp_path, sink, TWO)
+    sidecar = Sidecar(tmp_path, sink, TWO.format(*processors))
     (told, bad), (_, good) = (send(sidecar, "traces", service) for service in (BAD, GOOD))
     assert told == clients.TAKEN
     assert sidecar.stop() == 3, sidecar.program.tail()
     assert [sink.copies[key] for key in bad] == [1] * len(bad)
     assert [sink.copies[key] for key in good] == [2] * len(good)
     assert f"transform: {len(bad)} spans acknowledged but not delivered" in sidecar.log()
+
+
+def test_what_does_not_fit_in_memory_at_once_passes_in_parts(tmp_path, sink):
+    """The batch processor joins requests that each become 60 times as large; others come with
+    them."""
+    sidecar = Sidecar(tmp_path, sink, ONE.format(signal="logs", processors="batch, transform/grow"))
+    sent = [clients.logs("x" * size, count=20) for size in (3, 30_000, 30_000, 30_000, 3)]
+    for request in sent:
+        client = clients.HttpClient(sidecar.http)
+        assert client.send(request)[0] == clients.TAKEN
+        client.close()
+    keys = [key for request in sent for key in request.keys]
+    sink.wait_for(keys)
+    assert sidecar.stop() == 0, sidecar.program.tail()
+    assert all(sink.copies[key] == 1 for key in keys)
 
 
 def test_a_client_that_waits_gets_the_failure(tmp_path, sink):
