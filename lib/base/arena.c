@@ -64,8 +64,10 @@ static struct arena_block *add_block(struct arena *arena, size_t size)
     if (!block) {
         if (taken)
             arena_give(arena, sizeof *block + room);
-        arena->starved = true;
-        arena->lacked = room;
+        for (; arena; arena = arena->of) {
+            arena->starved = true;
+            arena->lacked = room;
+        }
         return NULL;
     }
     *block = (struct arena_block){.next = arena->blocks, .size = room};

@@ -18,7 +18,7 @@ struct arena {
     bool starved;     /* no memory for an allocation below the cap; stays set until the next init */
     size_t lacked;    /* bytes of that allocation */
     bool full;        /* an allocation failed for either reason; stays set until the next init */
-    struct arena *of; /* a scratch arena's: becomes full with it; NULL: none */
+    struct arena *of; /* a scratch arena's: becomes full and starved with it; NULL: none */
     struct budget *budget; /* NULL: nothing is charged */
     arena_charge_fn *charge;
     size_t taken, covered, charged; /* bytes of all blocks; of those, not charged; and charged */

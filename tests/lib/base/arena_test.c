@@ -74,6 +74,12 @@ START_TEST(what_is_not_covered_is_charged_until_the_release)
     arena_release(&scratch);
     arena_release(&arena);
     ck_assert_uint_eq(budget_used(&budget), 0);
+
+    arena_init(&arena, SIZE_MAX);
+    arena_charge(&arena, &budget, budget_take, 0);
+    arena_init_scratch(&scratch, &arena);
+    ck_assert_ptr_null(arena_alloc(&scratch, 1 << 20));
+    ck_assert(arena.full && arena.starved && arena.lacked >= 1 << 20);
 }
 END_TEST
 
