@@ -48,7 +48,8 @@ static enum verdict push_part(const struct answered *to, struct batch *part, str
     return verdict;
 }
 
-/* The first so many items of a batch (0: all), or all of them. *rest: those behind them; NULL: none.
+/* The first so many items of a batch (0: all), or all of them. *rest: those behind them; NULL:
+ * none.
  */
 static struct batch *front_of(struct batch *batch, uint32_t items, struct batch **rest)
 {
@@ -86,9 +87,8 @@ struct batch *answered_push(const struct answered *to, struct batch *batch)
         struct batch *rest, *front = front_of(batch, size, &rest);
         bool parts = rest || !size || size >= batch->items; /* else it has only one piece */
         enum verdict verdict = push_part(to, front, &why);
-        uint32_t next = verdict != VERDICT_OK && parts && lost < LOST_ALONE
-                            ? smaller(front, !rest, &why)
-                            : 0;
+        uint32_t next =
+            verdict != VERDICT_OK && parts && lost < LOST_ALONE ? smaller(front, !rest, &why) : 0;
         if (verdict == VERDICT_REJECT && !next) {
             answered_lose(to->env, front, front->items, &why);
             lost++;

@@ -43,9 +43,9 @@ struct opaque_request {
     struct budget *pledged; /* the budget in which plain_size bytes are pledged; NULL: none */
 };
 
-struct addressees;  /* pipeline/addressees.h */
-struct lane;        /* pipeline/lane.h */
-struct client_info; /* pipeline/client_info.h */
+struct addressees; /* each has its header in pipeline/ */
+struct lane;
+struct client_info;
 
 struct batch {
     _Atomic unsigned refs;
@@ -91,8 +91,7 @@ static inline uint32_t batch_counted(const struct batch *batch)
     return batch->signal == SIGNAL_PROFILES ? batch->samples : batch->items;
 }
 
-/* Returns a copy of the batch with another payload (taken over) and item count, without notes.
- * Everything else is shared, `admitted` is kept. NULL: no memory. */
+/* A copy with another payload (taken over) and item count, without notes. NULL: no memory. */
 struct batch *batch_with_payload(const struct batch *batch, struct buffer *payload, uint32_t items);
 
 /* Returns a copy of the batch, with its notes and `recorded`, without lane. NULL: no memory. */
@@ -120,7 +119,7 @@ struct batch *batch_for(struct batch *batch, uint64_t exporter);
  * neither marked as ids_only, accepted at most 30 s apart. */
 bool batch_mergeable(const struct batch *a, const struct batch *b);
 
-/* How many bytes a processor or exporter may allocate to work on the batch or send it. */
+/* Bytes that a processor or exporter may allocate to work on the batch or send it. */
 size_t batch_work(const struct batch *batch);
 
 /* Lets an opaque batch be sent only as received. Call it before the batch is handed on. */

@@ -70,8 +70,7 @@ struct component {
     /* Exporters, open: sends one empty request as send would. Receivers, not open: asks for what
      * they read of a signal. False: result says what is wrong. Blocks. NULL: no backend. */
     bool (*probe)(void *self, enum signal signal, struct probe_result *result);
-    /* Exporters: makes all sends return at once; called when a stop runs out of time, before close.
-     * Any thread. NULL: sends end by themselves. */
+    /* Exporters: makes all sends return at once. Any thread. NULL: they end by themselves. */
     void (*abort)(void *self);
 
     /* Exporters: the delivery settings among its keys; NULL: a small queue without retry. */
@@ -81,13 +80,14 @@ struct component {
      * called only between open and close. NULL: it is no authenticator. */
     const struct authenticator *(*authenticator)(void *self);
 
-    /* Bytes for the memory budget; 0: no preference. Called before anything opens. NULL: none. */
+    /* Bytes for the memory budget; 0, NULL: no preference. Called before anything opens. */
     size_t (*memory_limit)(const void *self, size_t total);
     size_t charges; /* bytes of that budget that an open instance takes before any data */
 
     /* Returns why using it only in pipelines of these signals (SIGNAL_BITs) is a mistake, a static
      * sentence; NULL: it is not. *severe: `validate` must fail. NULL: it fits anywhere. */
     const char *(*misplaced)(const void *self, unsigned signals, bool *severe);
+    bool (*wants_traces)(const void *self); /* processors: sets whole_traces of those in front */
     enum metadata_of (*metadata)(const void *self);    /* receivers; NULL: METADATA_OF_NONE */
     const char *(*header)(const void *self, size_t i); /* processors: the i-th that it reads */
 

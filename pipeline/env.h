@@ -40,7 +40,9 @@ struct env {
     const struct clock *clock; /* the only source of time */
     struct budget *budget;     /* the process's memory budget */
     struct meter *meter;       /* this instance's counters */
-    _Atomic unsigned metadata_signals;    /* processors: SIGNAL_BITs; all data have it */
+    _Atomic unsigned metadata_signals; /* processors: SIGNAL_BITs; all data have it */
+    _Atomic bool whole_traces; /* processors: one behind it treats the spans of a trace by what
+                                  their local root is, so they leave no earlier than it */
     struct intake *intakes[SIGNAL_COUNT]; /* receivers; NULL: no pipeline of that signal */
     struct runtime *runtime;              /* pipeline/life/runtime.h */
     struct ticker *ticker;                /* for env_tick_at */

@@ -397,10 +397,34 @@ static unsigned metadata_signals(const struct graph *graph, const struct instanc
     return some & ~without;
 }
 
-void graph_set_metadata(struct graph *graph)
+/* Whether behind it, in a pipeline of traces, a processor wants them whole. */
+static bool whole_traces_behind(const struct pipeline *pipeline, const struct instance *processor)
+{
+    const struct instance_list *stage = &pipeline->stages[COMPONENT_PROCESSOR];
+    bool behind = false;
+    for (size_t i = 0; pipeline->signal == SIGNAL_TRACES && i < stage->count; i++) {
+        const struct instance *each = stage->items[i];
+        const struct component *component = each->component;
+        if (behind && component->wants_traces && component->wants_traces(each->self))
+            return true;
+        behind = behind || each == processor;
+    }
+    return false;
+}
+
+static bool whole_traces(const struct graph *graph, const struct instance *processor)
+{
+    for (size_t i = 0; i < graph->pipeline_count; i++)
+        if (whole_traces_behind(&graph->pipelines[i], processor))
+            return true;
+    return false;
+}
+
+void graph_set_env(struct graph *graph)
 {
     for (size_t i = 0; i < graph->instances.count; i++) {
         struct instance *instance = graph->instances.items[i];
         instance->env.metadata_signals = metadata_signals(graph, instance);
+        instance->env.whole_traces = whole_traces(graph, instance);
     }
 }

@@ -75,7 +75,7 @@ bool graph_wire(struct graph *graph, struct budget *budget, struct gate *gate);
 enum metadata_of instance_metadata(const struct instance *receiver);
 
 /* Sets, for every processor, the signals of which all data that come to it have metadata. */
-void graph_set_metadata(struct graph *graph);
+void graph_set_env(struct graph *graph);
 
 /* Makes fresh intakes for a receiver of another graph that is being retired: into the pipelines of
  * this graph that its id feeds, or else into those with the names of the ones that it fed. False:

@@ -141,7 +141,7 @@ bool runtime_prepare(struct runtime *runtime, struct graph *graph)
             return false;
         sender_on_room(instance->sender, overflow_serve, &runtime->gate);
     }
-    graph_set_metadata(graph);
+    graph_set_env(graph);
     bool wired = graph_wire(graph, &runtime->budget, &runtime->gate);
     for (size_t i = 0; i < instances->count; i++)
         give_journal(runtime, instances->items[i]);

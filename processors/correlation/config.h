@@ -7,7 +7,11 @@
 enum link { LINK_CONFIRMED, LINK_LOCAL_ROOT, LINK_ALL };
 enum candidates { CANDIDATES_AUTO, CANDIDATES_LOCAL_ROOT, CANDIDATES_ALL };
 enum unconfirmed { UNCONFIRMED_REMOVE, UNCONFIRMED_KEEP };
-enum children { CHILDREN_NONE, CHILDREN_INHERIT };
+enum children {
+    CHILDREN_NONE,
+    CHILDREN_INHERIT,
+    CHILDREN_WAIT /* not a word of the key: with NONE, if whole_traces of struct env is set */
+};
 enum trace_id { TRACE_ID_KEEP, TRACE_ID_STRIP };
 enum profile_time { PROFILE_TIME_AUTO, PROFILE_TIME_KEEP };
 

@@ -78,10 +78,10 @@ static void decide_by_rules(struct context *context, struct resource_plan *resou
             (struct decision){.edit.action = ACTION_AS_CAME, .reason = REASON_HOLD_FULL};
 }
 
-/* With `children: inherit`: a span that is decided after those above it. */
-static bool may_inherit(const struct correlation *self, const struct span_row *row)
+/* A span that is decided after those above it. */
+static bool follows_root(const struct correlation *self, const struct span_row *row)
 {
-    return self->config.children == CHILDREN_INHERIT && !row->is_root && !row->marked &&
+    return correlation_children(self) != CHILDREN_NONE && !row->is_root && !row->marked &&
            row->candidate.own;
 }
 
@@ -89,10 +89,15 @@ static void decide_confirmed(struct context *context, struct resource_plan *reso
                              struct judge_limits *limits, struct span_row *row)
 {
     struct correlation *self = context->self;
-    bool child = may_inherit(self, row), found = false;
-    if (!child && !is_candidate(context, row)) {
+    bool child = follows_root(self, row), found = false;
+    bool inherits = correlation_children(self) == CHILDREN_INHERIT;
+    if (child)
+        ancestry_note(&self->ancestry, row->candidate.own, ANCESTRY_CHILD, row->candidate.parent,
+                      context->second);
+    if (!(child && inherits) && !is_candidate(context, row)) {
         decide_non_candidate(context, row);
-        return;
+        if (!child || row->decision.edit.action == ACTION_LINK)
+            return;
     }
     span_row_time(row, self, context->now);
     if (!child || decide_awaits_own(context))
@@ -101,10 +106,7 @@ static void decide_confirmed(struct context *context, struct resource_plan *reso
         service_note_wide(context->service, context->now.mono);
     row->is_child = child;
     row->counted = !child;
-    if (child)
-        ancestry_note(&self->ancestry, row->candidate.own, ANCESTRY_CHILD, row->candidate.parent,
-                      context->second);
-    else if (!found)
+    if (!child && !found)
         decide_by_rules(context, resource, limits, row);
     if (row->is_root)
         decide_note_root(context, row->candidate.own, &row->decision.edit);
@@ -120,8 +122,7 @@ static void decide_children(struct context *context, struct trace_plan *plan,
             continue;
         enter_resource(context, resource, limits);
         decide_child(context, &row->candidate, limits, &row->decision);
-        row->counted =
-            row->decision.edit.action == ACTION_LINK || row->decision.reason != REASON_NO_PARENT;
+        row->counted = decide_counts_child(context, &row->decision);
     }
 }
 
@@ -164,7 +165,7 @@ static void decide_resource(struct correlation *self, struct trace_plan *plan,
         else
             pass_crowded(&context, row);
     }
-    if (self->config.children == CHILDREN_INHERIT)
+    if (correlation_children(self) != CHILDREN_NONE)
         decide_children(&context, plan, resource, &limits);
 }
 

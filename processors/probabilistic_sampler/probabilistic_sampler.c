@@ -1,6 +1,7 @@
 /* Keeps a share of traces or log records. */
 #include "pipeline/batch_pass.h"
 #include "pipeline/component.h"
+#include "processors/probabilistic_sampler/linked_traces.h"
 #include "processors/probabilistic_sampler/randomness.h"
 
 #include <math.h>
@@ -33,6 +34,8 @@ struct sampler {
     char *priority;
     bool keep_linked;
 
+    const struct env *env;
+    struct linked_traces traces;
     uint64_t threshold; /* hash_seed, equalizing; NEVER: nothing is kept */
     double ratio;       /* proportional */
     _Atomic uint64_t kept[SIGNAL_COUNT][POLICIES], dropped[SIGNAL_COUNT][POLICIES];
@@ -57,7 +60,7 @@ static const struct key sampler_keys[] = {
     KEY_STRING(struct sampler, priority, "sampling_priority", NULL, 0,
                "log records: the attribute with a percentage of its own"),
     KEY_BOOL(struct sampler, keep_linked, "keep_linked", "false",
-             "keep the spans of a trace of which a span in the request is linked with a profile"),
+             "keep the spans of a trace of which one is linked with a profile"),
     KEY_END,
 };
 
@@ -75,7 +78,9 @@ static bool sampler_open(void *instance, const struct env *env, char *error, siz
     /* The Collector calculates in floats. */
     float percentage = self->percentage > 100 ? 100 : (float)self->percentage;
     uint32_t buckets = (uint32_t)(percentage * (float)(0x4000 / 100.0));
-    (void)env, (void)error, (void)error_size;
+    (void)error, (void)error_size;
+    self->env = env;
+    linked_traces_init(&self->traces, env->budget);
     self->ratio = (double)percentage / 100;
     self->threshold = SAMPLE_NEVER;
     if (self->mode == HASH_SEED && buckets)
@@ -378,17 +383,27 @@ struct pass {
     struct sampler *self;
     struct counts counts;
     struct linked linked;
+    uint64_t now;
 };
+
+/* Whether a span of the same trace is linked, in this request or one before. */
+static bool is_of_linked(const struct pass *pass, const struct record *record)
+{
+    struct proto_field id;
+    if (!record_get(record, SPAN_TRACE_ID, &id) || id.bytes.size != TRACE_ID)
+        return false;
+    return (pass->linked.count &&
+            bsearch(id.bytes.data, pass->linked.ids, pass->linked.count, TRACE_ID, by_id)) ||
+           linked_traces_has(&pass->self->traces, id.bytes.data, pass->now);
+}
 
 static enum edit_verdict sampler_run(const struct pass_step *step, struct request_edit *at,
                                      enum edit_level level)
 {
     struct pass *pass = step->self;
     struct record *record = &at->records[level];
-    bool span = at->signal == SIGNAL_TRACES, linked = false;
-    struct proto_field id;
-    if (pass->linked.count && record_get(record, SPAN_TRACE_ID, &id) && id.bytes.size == TRACE_ID)
-        linked = bsearch(id.bytes.data, pass->linked.ids, pass->linked.count, TRACE_ID, by_id);
+    bool span = at->signal == SIGNAL_TRACES;
+    bool linked = span && pass->self->keep_linked && is_of_linked(pass, record);
     return is_sampled(pass->self, record, span, linked, &pass->counts) ? EDIT_KEEP : EDIT_DROP;
 }
 
@@ -406,7 +421,7 @@ static void sampler_dropped(void *ctx, enum signal signal, uint32_t items)
 static enum verdict sampler_consume(void *instance, struct batch *batch, struct outlet *next)
 {
     struct sampler *self = instance;
-    struct pass pass = {.self = self};
+    struct pass pass = {.self = self, .now = clock_mono(self->env->clock)};
     struct pass_step step = {.levels = EDIT_BIT(EDIT_ITEM),
                              .run = sampler_run,
                              .self = &pass,
@@ -416,6 +431,8 @@ static enum verdict sampler_consume(void *instance, struct batch *batch, struct 
     bool looks = self->keep_linked && batch->signal == SIGNAL_TRACES;
     if (!looks || find_linked(buffer_view(batch->payload), &pass.linked))
         verdict = batch_pass(batch, &step, next);
+    for (size_t i = 0; verdict == VERDICT_OK && i < pass.linked.count; i++)
+        linked_traces_add(&self->traces, pass.linked.ids[i], pass.now);
     free(pass.linked.ids);
     return verdict;
 }
@@ -474,6 +491,19 @@ static void sampler_inherit(void *instance, const void *old)
         }
 }
 
+static bool sampler_wants_traces(const void *instance)
+{
+    return ((const struct sampler *)instance)->keep_linked;
+}
+
+static void sampler_close(void *instance)
+{
+    struct sampler *self = instance;
+    if (self->env)
+        linked_traces_release(&self->traces);
+    self->env = NULL;
+}
+
 const struct component processor_probabilistic_sampler = {
     .type = "probabilistic_sampler",
     .text = "keeps a share of traces or log records",
@@ -485,6 +515,8 @@ const struct component processor_probabilistic_sampler = {
     .check = sampler_check,
     .open = sampler_open,
     .consume = sampler_consume,
+    .wants_traces = sampler_wants_traces,
     .measure = sampler_measure,
     .inherit = sampler_inherit,
+    .close = sampler_close,
 };

@@ -1,3 +1,6 @@
+#include "processors/probabilistic_sampler/linked_traces.h"
+
+#include "lib/base/clock.h"
 #include "tests/support/processor_rig.h"
 #include "tests/support/suite.h"
 
@@ -51,5 +54,61 @@ START_TEST(a_linked_trace_is_kept)
 }
 END_TEST
 
+static uint8_t trace_id[16] = {7};
+
+static const uint8_t *numbered(uint32_t n)
+{
+    memcpy(trace_id + 8, &n, sizeof n);
+    return trace_id;
+}
+
+START_TEST(linked_traces_are_known_for_a_while)
+{
+    struct linked_traces traces;
+    struct budget budget;
+    budget_init(&budget, 8 << 20);
+    linked_traces_init(&traces, &budget);
+    const uint64_t now = 1000 * NS_PER_S;
+    ck_assert(!linked_traces_has(&traces, numbered(1), now));
+    ck_assert_uint_eq(budget_used(&budget), 0);
+    linked_traces_add(&traces, numbered(1), now);
+    ck_assert(linked_traces_has(&traces, numbered(1), now + LINKED_TRACES_NS));
+    ck_assert(!linked_traces_has(&traces, numbered(2), now));
+    ck_assert(!linked_traces_has(&traces, numbered(1), now + 3 * LINKED_TRACES_NS));
+    linked_traces_release(&traces);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+}
+END_TEST
+
+START_TEST(so_many_linked_traces_are_known_at_least)
+{
+    struct linked_traces traces;
+    linked_traces_init(&traces, NULL);
+    for (uint32_t i = 0; i < 5 * LINKED_TRACES_MOST; i++) {
+        linked_traces_add(&traces, numbered(i), 1);
+        ck_assert(linked_traces_has(&traces, numbered(i), 1));
+        if (i >= LINKED_TRACES_MOST)
+            ck_assert(linked_traces_has(&traces, numbered(i - LINKED_TRACES_MOST + 1), 1));
+        if (i >= 2 * LINKED_TRACES_MOST)
+            ck_assert(!linked_traces_has(&traces, numbered(i - 2 * LINKED_TRACES_MOST), 1));
+    }
+    linked_traces_release(&traces);
+}
+END_TEST
+
+START_TEST(without_memory_no_trace_is_known)
+{
+    struct linked_traces traces;
+    struct budget budget;
+    budget_init(&budget, 1 << 10);
+    linked_traces_init(&traces, &budget);
+    linked_traces_add(&traces, numbered(1), 1);
+    ck_assert(!linked_traces_has(&traces, numbered(1), 1));
+    linked_traces_release(&traces);
+}
+END_TEST
+
 SUITE_MAIN("probabilistic_sampler", the_trace_id_decides, a_share_of_a_share,
-           what_cannot_be_judged_is_dropped_or_kept, a_linked_trace_is_kept)
+           what_cannot_be_judged_is_dropped_or_kept, a_linked_trace_is_kept,
+           linked_traces_are_known_for_a_while, so_many_linked_traces_are_known_at_least,
+           without_memory_no_trace_is_known)

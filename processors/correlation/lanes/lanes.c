@@ -153,9 +153,13 @@ static struct lane_state *state_add(struct correlation *top, struct lane *lane)
     return NULL;
 }
 
-/* Tenants may begin to be separated after a reload. */
+/* Tenants may begin to be separated after a reload, or spans to wait for their local roots. */
 static void refresh_env(struct lane_state *state)
 {
+    atomic_store_explicit(
+        &state->env.whole_traces,
+        atomic_load_explicit(&state->top->env->whole_traces, memory_order_relaxed),
+        memory_order_relaxed);
     atomic_store_explicit(
         &state->env.metadata_signals,
         atomic_load_explicit(&state->top->env->metadata_signals, memory_order_relaxed),

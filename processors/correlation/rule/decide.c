@@ -201,8 +201,9 @@ void decide_child(const struct context *context, const struct candidate *candida
     }
     enum ancestry above = trace_up(context, candidate->parent, &figures);
     if (above == ANCESTRY_LINKED) {
-        decision->edit = decide_link(&figures);
-        decision->edit.inherited = true;
+        const bool inherits = correlation_children(context->self) == CHILDREN_INHERIT;
+        decision->edit = inherits ? decide_link(&figures) : (struct edit){.action = ACTION_AS_CAME};
+        decision->edit.inherited = inherits;
         return;
     }
     if (own_first && above != ANCESTRY_WAITING)
@@ -222,10 +223,17 @@ void decide_child(const struct context *context, const struct candidate *candida
         decide_give_up(context, candidate, REASON_HOLD_RAN_OUT, decision);
 }
 
+bool decide_counts_child(const struct context *context, const struct decision *decision)
+{
+    const bool inherits = correlation_children(context->self) == CHILDREN_INHERIT;
+    return decision->edit.action == ACTION_LINK ||
+           (inherits && decision->reason != REASON_NO_PARENT);
+}
+
 void decide_note_root(const struct context *context, uint64_t own, const struct edit *edit)
 {
     struct correlation *self = context->self;
-    if (self->config.children != CHILDREN_INHERIT)
+    if (correlation_children(self) == CHILDREN_NONE)
         return;
     enum ancestry what = edit->action == ACTION_WAIT   ? ANCESTRY_WAITING
                          : edit->action == ACTION_LINK ? ANCESTRY_LINKED

@@ -70,9 +70,20 @@ struct edit decide_link(const struct span_figures *figures);
 /* Whether spans below local roots wait for samples of their own. */
 bool decide_awaits_own(const struct context *context);
 
-/* Decides a child of a local root, with `children: inherit`. limits: as above. */
+/* What becomes of spans below a local root. */
+static inline enum children correlation_children(const struct correlation *self)
+{
+    bool waits = self->config.children == CHILDREN_NONE && self->config.link == LINK_CONFIRMED &&
+                 atomic_load_explicit(&self->env->whole_traces, memory_order_relaxed);
+    return waits ? CHILDREN_WAIT : (enum children)self->config.children;
+}
+
+/* Decides a child of a local root that waits with it. limits: as above. */
 void decide_child(const struct context *context, const struct candidate *candidate,
                   const struct judge_limits *limits, struct decision *decision);
+
+/* Whether such a decision counts: not that of a span which only waited. */
+bool decide_counts_child(const struct context *context, const struct decision *decision);
 
 /* With `children: inherit`: notes the decision about a local root. */
 void decide_note_root(const struct context *context, uint64_t own, const struct edit *edit);

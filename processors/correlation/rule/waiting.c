@@ -37,7 +37,9 @@ static void waiting_let_go(const struct context *context, struct held *held,
         counts->wait_max = waited;
     if (metric_wanted(METRIC_NORMAL))
         histogram_add(&correlation_published(context->self)->delays, &histogram_waits, waited);
-    decide_count(context, candidate, decision);
+    if (!(held->flags & HELD_CHILD) || correlation_children(context->self) != CHILDREN_WAIT ||
+        decision->edit.action == ACTION_LINK)
+        decide_count(context, candidate, decision);
     if (held->flags & HELD_ROOT)
         decide_note_root(context, held->own, &decision->edit);
     struct process *process = segment_of(held)->process;

@@ -237,6 +237,53 @@ START_TEST(children_inherit_the_id_of_a_linked_local_root)
 }
 END_TEST
 
+START_TEST(children_wait_with_their_local_root_for_who_wants_whole_traces)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig.env.whole_traces = true;
+    rig_advance(&rig, 5 * S);
+    RIG_SPANS(&rig, {.id = 3, .parent = 2, .end = S}, {.id = 2, .parent = 1, .end = S});
+    rig_advance(&rig, S);
+    RIG_SPANS(&rig, {.id = 1, .end = S}, {.id = 12, .parent = 11, .end = S}, {.id = 11, .end = S});
+    rig_advance(&rig, 4 * S);
+    ck_assert(rig_waits(&rig, 1) && rig_waits(&rig, 2) && rig_waits(&rig, 3));
+    ck_assert(rig_waits(&rig, 11) && rig_waits(&rig, 12));
+    rig_window(&rig, 1, 0, 0);
+    ck_assert(rig_linked(&rig, 1));
+    rig_advance(&rig, 2 * S);
+    ck_assert(rig_bare(&rig, 2) && rig_bare(&rig, 3) && rig_waits(&rig, 12));
+    RIG_SPANS(&rig, {.id = 4, .parent = 3, .end = S});
+    ck_assert(rig_bare(&rig, 4));
+    rig_advance(&rig, 60 * S);
+    ck_assert(rig_bare(&rig, 11) && rig_bare(&rig, 12));
+    const struct service *service = rig_self(&rig)->services.orders[1].newest;
+    ck_assert_uint_eq(service->counts.linked, 1);
+    uint64_t unlinked = 0;
+    for (int i = 0; i < REASON_COUNT; i++)
+        unlinked += service->counts.unlinked[i];
+    ck_assert_uint_eq(unlinked, 1);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(children_with_samples_of_their_own_are_linked_while_they_wait)
+{
+    struct rig rig;
+    rig_open(&rig, "{}");
+    rig.env.whole_traces = true;
+    rig_advance(&rig, 5 * S);
+    RIG_SPANS(&rig, {.id = 2, .parent = 1, .end = S}, {.id = 1, .end = S});
+    rig_window(&rig, 2, 0, 0);
+    rig_advance(&rig, 90 * S);
+    ck_assert(rig_bare(&rig, 1));
+    ck_assert(rig_linked(&rig, 2));
+    RIG_SPANS(&rig, {.id = 3, .parent = 2, .end = S});
+    ck_assert(rig_bare(&rig, 3));
+    rig_close(&rig);
+}
+END_TEST
+
 /* They wait for their own first. */
 START_TEST(children_that_may_have_samples_of_their_own_inherit_without)
 {
@@ -502,6 +549,10 @@ SUITE_MAIN("correlation hold", past_hold_max_spans_the_oldest_leave_as_they_came
            a_request_of_which_downstream_takes_nothing_is_not_held_in_part,
            at_close_spans_leave_judged_or_as_they_came, what_nobody_takes_at_close_is_counted,
            children_inherit_the_id_of_a_linked_local_root,
+           children_wait_with_their_local_root_for_who_wants_whole_traces,
+           children_with_samples_of_their_own_are_linked_while_they_wait,
+           children_wait_with_their_local_root_for_who_wants_whole_traces,
+           children_with_samples_of_their_own_are_linked_while_they_wait,
            children_that_may_have_samples_of_their_own_inherit_without,
            children_of_a_root_that_never_comes_leave_when_the_hold_runs_out,
            a_child_waits_for_as_long_as_its_root_does,
