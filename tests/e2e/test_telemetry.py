@@ -39,6 +39,8 @@ service:
 """
 STYLED = (", without_type_suffix: false, without_units: false, "
           "with_resource_constant_labels: {included: [deployment.environment, service.name]}")
+# Labels of every series of that style, and of buckets.
+STYLE = {"deployment_environment", "service_name", "le"}
 # Go's memory, its HTTP library, and request spans have no equivalent in spanlink.
 NOT_OURS = re.compile(r"otelcol_process_runtime_|promhttp_|http_|rpc_")
 # Values that differ by nature, with the time of the request, or with the batches that were merged.
@@ -152,6 +154,20 @@ def test_what_is_beside_them_is_our_own_or_of_a_processor_that_they_do_not_count
     theirs, ours = both[0].samples, both[1].samples
     more = {key for key in set(ours) - set(theirs) if not key[0].startswith("spanlink_")}
     assert all(("processor", "batch") in labels for _, labels in more), more
+
+
+def test_what_is_our_own_has_the_labels_that_the_page_names(both):
+    documented = {}
+    for line in (harness.ROOT / "docs" / "telemetry.md").read_text().splitlines():
+        if line.startswith("| `spanlink_"):
+            names, labels = line.split("|")[1:3]
+            documented[re.search(r"`(\w+)`", names)[1]] = set(re.findall("[a-z_]+", labels))
+    ours = [(re.sub("_(bucket|sum|count)$|_total$", "", name), {label for label, _ in labels} - STYLE)
+            for name, labels in both[1].samples if name.startswith("spanlink_")]
+    assert "spanlink_dropped_items" in {name for name, _ in ours}
+    undocumented = [(name, labels) for name, labels in ours
+                    if name in documented and not labels <= documented[name]]
+    assert undocumented == []
 
 
 def test_openmetrics_has_the_same_names(both):
