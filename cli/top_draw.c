@@ -122,10 +122,13 @@ static void put_refusals(struct top_drawing *drawing, const struct top_value *co
     const struct top_value *each = top_value_get(component, "refusals")->first;
     for (; each; each = each->next) {
         const char *text = top_value_get(each, "text")->text;
+        double count = top_number_of(each, "count");
         bool late = (double)time(NULL) - top_number_of(each, "last_unix_nano") / second < REFUSED_S;
         if (*text && late && strcmp(top_value_get(each, "cause")->text, "unsupported") == 0)
-            put_problem(drawing, "! %s: %.0f requests refused, the last: %s",
-                        top_value_get(component, "id")->text, top_number_of(each, "count"), text);
+            put_problem(drawing, "! %s: %.0f %s: unsupported%s: %s",
+                        top_value_get(component, "id")->text, count,
+                        count == 1 ? "request refused" : "requests refused",
+                        count == 1 ? "" : ", the last", text);
     }
 }
 

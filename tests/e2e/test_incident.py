@@ -624,6 +624,20 @@ def test_top_says_that_another_server_is_no_status_page(answer):
     assert ended.stderr.endswith("/api/pipelines: this is no status page of spanlink\n")
 
 
+def test_top_names_the_cause_of_the_refused_requests_that_it_counts(sidecar):
+    def post(path, body):
+        requests.post(f"http://127.0.0.1:{sidecar.http}{path}", body, timeout=10,
+                      headers={"Content-Type": "application/x-protobuf"})
+
+    post("/v1/trace", b"")
+    assert "! otlp: 1 request refused: unsupported: unknown path /v1/trace" in sidecar.top()
+    post("/v1/tracez", b"")
+    post("/v1/traces", b"garbage")
+    assert ("! otlp: 2 requests refused: unsupported, the last: unknown path /v1/tracez"
+            in sidecar.top())
+    assert sidecar.row("otlp", "receiver")[0] == 3
+
+
 def test_top_shows_all_that_is_wrong_with_a_configuration(sidecar):
     words = [f"exporters.otlp_http.unknown_key_number_{i}" for i in range(6)]
     sidecar.config.write_text(sidecar.config.read_text().replace(
