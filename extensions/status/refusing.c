@@ -111,8 +111,9 @@ static void add_failed(void *ctx, const struct runtime_row *row)
     if (!row->kind || !runtime_row_delivery(row, &state) || !state.failed ||
         state.failed + FAILED_NS < reason->since)
         return;
+    uint64_t until = state.again ? state.again : state.failed;
     bytes_printf(&reason->text, "%s%s could not deliver until %s", reason->text.size ? " and " : "",
-                 row->name, clock_text(state.failed, at));
+                 row->name, clock_text(until, at));
     reason->past = true;
 }
 

@@ -174,6 +174,7 @@ static void failed_locked(struct loss_log *log, const struct outcome *why)
     log->rejected = why->verdict != VERDICT_RETRY;
     log->retry.stands = !log->rejected;
     log->failed = clock_wall(log->clock);
+    log->again = 0;
     set_error(log, why, log->rejected);
 }
 
@@ -392,6 +393,8 @@ void loss_log_progress(struct loss_log *log)
         return;
     pthread_mutex_lock(&log->lock);
     log->retry.stands = false;
+    if (!log->again)
+        log->again = clock_wall(log->clock);
     bool first = incident_succeed(&log->incident, log->clock);
     end_incident(log);
     end_wait(log);
@@ -459,6 +462,7 @@ struct loss_log_state loss_log_state(struct loss_log *log)
     state.failing_since = lasts ? log->incident.since : 0;
     state.recovered = lasts ? incident_recovered(&log->incident, now) : 0;
     state.failed = log->failed;
+    state.again = log->again;
     state.drops = log->rejected || (lasts && incident_lost_any(&log->incident));
     put_error(log, lasts, state.error);
     pthread_mutex_unlock(&log->lock);
@@ -475,6 +479,7 @@ void loss_log_inherit(struct loss_log *log, struct loss_log *from)
     log->succeeded_requests = from->succeeded_requests;
     log->succeeded = from->succeeded;
     log->failed = from->failed;
+    log->again = from->again;
     log->rejected = from->rejected;
     log->error_cause = from->error_cause;
     log->waits = from->waits;

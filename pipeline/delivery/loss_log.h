@@ -52,7 +52,7 @@ struct loss_log {
     uint64_t next_slow_ns;
     struct incident incident;
     uint64_t succeeded_before; /* requests, before the incident */
-    uint64_t failed;           /* as in struct loss_log_state */
+    uint64_t failed, again;    /* as in struct loss_log_state */
     bool rejected;             /* what the last attempt that failed had is dropped */
     bool waits;                /* a line about a retry was written, and none that it is over */
     bool told_slow;            /* the same of a slow request */
@@ -73,6 +73,7 @@ struct loss_log_state {
     uint64_t failing_since;
     uint64_t recovered; /* since when it succeeds again, before the incident is over; else 0 */
     uint64_t failed, succeeded;
+    uint64_t again;   /* the first success after the last failure */
     uint64_t slow_ns; /* what the last request took, if that is long and others waited; else 0 */
     bool drops;       /* items were lost since then, or the last attempt that failed drops its own;
                          false: they wait for a retry */

@@ -57,6 +57,7 @@ bool runtime_row_delivery(const struct runtime_row *row, struct runtime_delivery
     *out = (struct runtime_delivery){.failing_since = state.delivery.failing_since,
                                      .recovered = state.delivery.recovered,
                                      .failed = state.delivery.failed,
+                                     .again = state.delivery.again,
                                      .succeeded = state.delivery.succeeded,
                                      .drops = state.delivery.drops,
                                      .slow_ns = state.delivery.slow_ns,

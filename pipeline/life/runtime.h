@@ -109,8 +109,7 @@ struct runtime_row {
 };
 typedef void runtime_visit_fn(void *ctx, const struct runtime_row *row);
 
-/* Calls visit for each address that the row's component listens on or sends to. Only while the row
- * is visited. */
+/* While the row is visited: calls visit for each address that it listens on or sends to. */
 void runtime_row_places(const struct runtime_row *row, place_visit_fn *visit, void *ctx);
 
 /* Of attempts. Times are wall, ns; 0: never. */
@@ -118,6 +117,7 @@ struct runtime_delivery {
     uint64_t failing_since;     /* when an incident began (incident.h); 0: there is none */
     uint64_t recovered;         /* since when it delivers again, before the incident is over */
     uint64_t failed, succeeded; /* the last attempt that did */
+    uint64_t again;             /* the first success after the last failure */
     bool drops;                 /* what fails is dropped, or some was since then; false: it waits */
     uint64_t slow_ns;           /* what the last request took, if that is long and others waited */
     uint64_t oldest_ns;         /* how long the oldest request has been in the queue */

@@ -294,6 +294,11 @@ def test_requests_refused_for_memory_are_told_until_they_are_accepted_again(side
 
 
 def test_the_reason_of_refusals_outlives_the_failure_of_the_backend(sidecar):
+    sidecar.config.write_text(sidecar.config.read_text().replace(
+        "{initial_interval: 50ms, max_interval: 200ms}",
+        "{initial_interval: 4s}\n    sending_queue: {queue_size: 70}"))
+    sidecar.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: sidecar.exporter()["queue"]["capacity"] == 70, 20)
     sidecar.backend.status = 503
     large = uploads.trace_request("n" * 1000, [
         (os.urandom(16).hex(), os.urandom(8).hex(), 1, 2, True) for _ in range(2000)])
@@ -304,8 +309,10 @@ def test_the_reason_of_refusals_outlives_the_failure_of_the_backend(sidecar):
     assert harness.wait_for(
         lambda: not sidecar.exporter()["delivery"]["failing_since_unix_nano"], 30, 0.1)
     told = refusals(sidecar)["error"]   # no client has come since
-    assert re.match(r"otlp_http could not deliver until \d\d:\d\d:\d\dZ, and what waited for it took "
-                    r"memory \(limit 24.0 MiB: ", told), told
+    again = harness.wait_for(lambda: re.search(
+        r"otlp_http: delivering again since (\S+), after", sidecar.log.read_text()), 20)[1]
+    assert told.startswith(f"otlp_http could not deliver until {again}, and what waited for it took "
+                           "memory (limit 24.0 MiB: "), told
     assert "limit_mib" not in told
 
 

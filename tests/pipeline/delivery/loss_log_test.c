@@ -225,6 +225,7 @@ START_TEST(the_state_has_the_error_as_logged_and_since_when)
     uint64_t start = clock_wall(&fake.clock);
     struct loss_log_state state = loss_log_state(&losses);
     ck_assert(state.succeeded == start && !state.failing_since && !*state.error);
+    ck_assert_uint_eq(state.again, 0);
     fake_clock_advance(&fake, NS_PER_S);
     loss_log_retry(&losses, &down, NS_PER_S);
     fake_clock_advance(&fake, NS_PER_S);
@@ -236,13 +237,17 @@ START_TEST(the_state_has_the_error_as_logged_and_since_when)
     ck_assert_uint_eq(state.succeeded, start);
     ck_assert_ptr_nonnull(strstr(state.error, "tempo/v1/traces: HTTP 503"));
     ck_assert_ptr_null(strstr(state.error, "u:p"));
+    fake_clock_advance(&fake, 3 * NS_PER_S);
     loss_log_success(&losses);
     ck_assert_uint_eq(loss_log_state(&losses).failing_since, start + NS_PER_S);
     fake_clock_advance(&fake, 5 * NS_PER_S);
+    loss_log_success(&losses);
     ck_assert_uint_eq(loss_log_state(&losses).failing_since, 0);
+    ck_assert_uint_eq(loss_log_state(&losses).again, start + 5 * NS_PER_S);
     fake_clock_advance(&fake, 60 * NS_PER_S);
     lose(SIGNAL_TRACES, 3);
     state = loss_log_state(&losses);
+    ck_assert_uint_eq(state.again, 0);
     ck_assert_uint_eq(state.failing_since, clock_wall(&fake.clock));
     ck_assert_str_eq(state.error, "3 spans lost: invalid: span 3 is bad");
     end();
