@@ -1,4 +1,4 @@
-/* Parts of the texts of struct watch_reason that watchers know it by. */
+/* Parts of the texts of struct watch_reason that watchers know it by, or say too. */
 #ifndef PIPELINE_WATCH_TEXTS_H
 #define PIPELINE_WATCH_TEXTS_H
 
@@ -11,5 +11,11 @@
 #define WATCH_SILENT                                                                               \
     "It waited as long as a profile of its time may take, and no profile of its service has come " \
     "for long."
+
+/* Ends what is to be done where the names of spans and profiles differ. */
+#define WATCH_NAME_CHANGED "If both send one name, a processor in front of correlation changes it."
+#define WATCH_NAMES_FIX                                                                            \
+    "Give the profiler the name of the spans, or the SDK the name of the "                         \
+    "profiles. " WATCH_NAME_CHANGED
 
 #endif

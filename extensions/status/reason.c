@@ -11,7 +11,7 @@
 
 static const struct watch_reason names_differ = {
     REASON_NAMES_DIFFER, "Samples with the ids of its spans came under another service name.",
-    "Give the profiler the name of the spans, or the SDK the name of the profiles."};
+    WATCH_NAMES_FIX};
 static const struct watch_reason tenants_differ = {
     REASON_TENANTS_DIFFER, "Samples with the ids of its spans came from another tenant.",
     "Give the profiler the same X-Scope-OrgID as the exporter of the traces."};

@@ -26,7 +26,7 @@
 /* text and fix may point into the buffers. */
 struct told_reason {
     const char *word, *text, *fix; /* fix NULL: nothing to do */
-    char text_buffer[4 * NAME_CUT + 160], fix_buffer[2 * NAME_CUT + 240];
+    char text_buffer[4 * NAME_CUT + 160], fix_buffer[2 * NAME_CUT + 320];
 };
 
 /* False: it is linked, not decided, or NULL. */

@@ -2,6 +2,7 @@
  * of a span that is no local root, or that no profile may cover; names of kinds. */
 #include "extensions/status/gaps.h"
 #include "extensions/status/reason.h"
+#include "pipeline/watch_texts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,10 +29,15 @@ void reason_names_fix(const struct known *known, const struct known_service *ser
 {
     struct view spans = names_get(&known->names, service->name);
     struct view profiles = names_get(&known->names, other->name);
-    snprintf(out, size,
-             "Give the profiler the name of the spans, \"%.*s\" (%s), or the SDK the name of the "
-             "profiles (OTEL_SERVICE_NAME=%.*s, unless the code sets service.name itself).",
-             VIEW_ARG(spans), name_setting(service->language), VIEW_ARG(profiles));
+    int n = 0;
+    if (!view_starts(spans, VIEW("unknown_service")))
+        n = snprintf(out, size,
+                     "Give the profiler the name of the spans, \"%.*s\" (%s), or the SDK",
+                     VIEW_ARG(spans), name_setting(service->language));
+    snprintf(out + n, size - (size_t)n,
+             "%s the name of the profiles (OTEL_SERVICE_NAME=%.*s, unless the code sets "
+             "service.name itself). " WATCH_NAME_CHANGED,
+             n ? "" : "Give the SDK", VIEW_ARG(profiles));
 }
 
 void reason_note_tenant(struct known *known, struct known_span *span, uint16_t other)

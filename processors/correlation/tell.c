@@ -55,8 +55,7 @@ static const struct watch_reason reasons[REASON_COUNT] = {
                         "pod or job, and give these one name."},
     [REASON_NAMES_DIFFER] = {"names_differ",
                              "Samples with the ids of its spans came under another service name.",
-                             "Give the profiler the name of the spans, or the SDK the name of the "
-                             "profiles."},
+                             WATCH_NAMES_FIX},
     [REASON_TENANTS_DIFFER] = {"tenants_differ",
                                "Samples with the ids of its spans came from another tenant.",
                                "Give the profiler the same X-Scope-OrgID as the exporter of the "

@@ -78,10 +78,13 @@ void advise_names(struct correlation *self, struct service *profiled, const stru
     say(self, "samples of ", profiled);
     bytes_printf(&self->advice,
                  " carry the ids of spans of service \"%.*s\". A link needs one name "
-                 "for both: give the profiler the service.name of the traces (its "
-                 "application name), or set OTEL_SERVICE_NAME to that of the "
-                 "profiler",
-                 VIEW_ARG(service_name(traced)));
+                 "for both: %sset OTEL_SERVICE_NAME to that of the profiler. If both send one "
+                 "name, a processor in front of this one changes it",
+                 VIEW_ARG(service_name(traced)),
+                 view_starts(service_name(traced), UNKNOWN_SERVICE)
+                     ? ""
+                     : "give the profiler the service.name of the traces (its application name), "
+                       "or ");
     end_line(&self->advice, from);
 }
 

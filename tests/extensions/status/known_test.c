@@ -356,7 +356,9 @@ START_TEST(names_differ_where_no_sample_came_under_the_name_of_the_span)
     ck_assert_ptr_nonnull(strstr(told.text, "under \"shop-worker\", but the span is of "
                                             "\"shop\""));
     ck_assert_ptr_nonnull(strstr(told.fix, "OTEL_SERVICE_NAME=shop-worker, unless the code "
-                                           "sets service.name itself)"));
+                                           "sets service.name itself). If both send one name, "
+                                           "a processor in front of correlation changes it."));
+    ck_assert_ptr_nonnull(strstr(told.fix, "Give the profiler the name of the spans, \"shop\" ("));
     ck_assert_uint_eq(counted(&rig, "shop", REASON_NAMES_DIFFER), 1);
     ck_assert_uint_eq(counted(&rig, "shop", "no_sample"), 0);
     ck_assert(has_other_profiles(&rig));
@@ -364,6 +366,27 @@ START_TEST(names_differ_where_no_sample_came_under_the_name_of_the_span)
     ck_assert(!differs(&rig, known_find(&rig.known, 1), &told));
     ck_assert_uint_eq(counted(&rig, "shop", "no_sample"), 1);
     ck_assert(!has_other_profiles(&rig));
+    rig_release(&rig);
+}
+END_TEST
+
+START_TEST(a_name_that_is_missing_is_not_proposed_for_the_profiler)
+{
+    struct rig rig;
+    rig_init(&rig);
+    struct watch_window window = {.service = {8, VIEW("unknown_service")}, .end = NOW};
+    char fix[512];
+    known_window_came(&rig.known, &window);
+    window.service = shop();
+    known_window_came(&rig.known, &window);
+    const struct known_service *unnamed =
+        rig.known.services[known_service_find(&rig.known, VIEW("unknown_service"))];
+    const struct known_service *shop =
+        rig.known.services[known_service_find(&rig.known, VIEW("shop"))];
+    reason_names_fix(&rig.known, unnamed, shop, fix, sizeof fix);
+    ck_assert_str_eq(fix, "Give the SDK the name of the profiles (OTEL_SERVICE_NAME=shop, unless "
+                          "the code sets service.name itself). If both send one name, a processor "
+                          "in front of correlation changes it.");
     rig_release(&rig);
 }
 END_TEST
@@ -2480,6 +2503,7 @@ SUITE_MAIN(
     a_profile_id_is_a_link_unless_it_was_decided_otherwise,
     refused_profiles_are_the_reason_until_one_is_accepted,
     names_differ_where_no_sample_came_under_the_name_of_the_span,
+    a_name_that_is_missing_is_not_proposed_for_the_profiler,
     a_span_s_clock_that_is_ahead_is_a_problem_where_the_profiles_is_not,
     samples_after_the_decision_came_late,
     late_samples_with_the_id_in_reversed_byte_order_are_the_span_s,

@@ -68,6 +68,25 @@ static void root(struct rig *rig, const char *service, uint64_t id, const char *
                     .language = language});
 }
 
+#define CHANGED " If both send one name, a processor in front of this one changes it\n"
+
+START_TEST(a_name_that_is_missing_is_not_proposed_for_the_profiler)
+{
+    struct rig rig;
+    struct said said;
+    rig_open(&rig, "{}");
+    listen_to_log(&said);
+    rig_advance(&rig, 10 * S);
+    root(&rig, "unknown_service:python", 1, NULL);
+    RIG_PROFILE(&rig, .service = "shop", .duration = 10 * S, .first = 1, .first_count = 1);
+    rig_advance(&rig, S);
+    ck_said(&said, "\"unknown_service:python\". A link needs one name for both: set "
+                   "OTEL_SERVICE_NAME to that of the profiler." CHANGED);
+    stop_listening(&said);
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(names_that_do_not_match_are_said_once_with_both)
 {
     struct rig rig;
@@ -81,7 +100,9 @@ START_TEST(names_that_do_not_match_are_said_once_with_both)
     RIG_PROFILE(&rig, .service = "checkout-app", .duration = 10 * S, .first = 1, .first_count = 9);
     rig_advance(&rig, S);
     ck_said(&said, "correlation: samples of service \"checkout-app\" carry the ids of spans of "
-                   "service \"checkout\".");
+                   "service \"checkout\". A link needs one name for both: give the profiler the "
+                   "service.name of the traces (its application name), or set OTEL_SERVICE_NAME "
+                   "to that of the profiler." CHANGED);
     RIG_PROFILE(&rig, .service = "checkout-app", .time = S, .duration = 10 * S, .first = 10,
                 .first_count = 9);
     rig_advance(&rig, S);
@@ -702,7 +723,7 @@ START_TEST(a_service_without_spans_is_not_said_to_be_silent)
 END_TEST
 
 SUITE_MAIN("correlation advise", names_that_do_not_match_are_said_once_with_both,
-           it_is_said_again_after_an_hour,
+           a_name_that_is_missing_is_not_proposed_for_the_profiler, it_is_said_again_after_an_hour,
            a_sample_that_finds_its_own_services_span_says_nothing_of_another,
            tenants_that_do_not_match_are_said_once_with_both,
            a_span_that_is_sent_to_two_tenants_is_no_mistake, a_line_names_the_tenant_of_its_service,
