@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_TYPE_LENGTH = 63 };
+enum { MAX_TYPE_LENGTH = 63, MAX_NAMED = 63 };
 
 static const char *const sections[COMPONENT_KINDS] = {
     [COMPONENT_RECEIVER] = "receivers",
@@ -99,6 +99,31 @@ static bool is_connector(const struct node *root, enum component_kind kind, cons
            node_get(node_get(root, "connectors"), id);
 }
 
+/* Whether both name the same type, perhaps by its alias, and the same instance of it. */
+static bool is_alias(const struct component *component, const char *id, const char *other)
+{
+    char type[MAX_TYPE_LENGTH + 1];
+    return plan_read_type(id, type) && component_find(component->kind, type) == component &&
+           strcmp(id + strlen(type), other + strcspn(other, "/")) == 0;
+}
+
+/* The configured id that was probably meant; NULL: none. */
+static const char *plan_nearest(const struct graph *graph, enum component_kind kind, const char *id)
+{
+    const char *ids[MAX_NAMED + 1] = {NULL};
+    size_t count = 0;
+    for (size_t i = 0; i < graph->instances.count && count < MAX_NAMED; i++) {
+        const struct instance *instance = graph->instances.items[i];
+        if (instance->component->kind != kind)
+            continue;
+        if (is_alias(instance->component, id, instance->id))
+            return instance->id;
+        if (!strchr(instance->id, '/') == !strchr(id, '/'))
+            ids[count++] = instance->id;
+    }
+    return nearest_word(id, ids);
+}
+
 struct instance *plan_resolve(const struct node *root, const struct graph *graph,
                               enum component_kind kind, const struct node *place, const char *path,
                               struct problems *problems)
@@ -109,9 +134,12 @@ struct instance *plan_resolve(const struct node *root, const struct graph *graph
         if (instance->component->kind == kind && strcmp(instance->id, id) == 0)
             return instance;
     }
-    if (!node_get(node_get(root, sections[kind]), id) && !is_connector(root, kind, id))
-        problems_add(problems, place, path, "references %s \"%s\" which is not configured",
-                     component_kind_name(kind), id);
+    if (node_get(node_get(root, sections[kind]), id) || is_connector(root, kind, id))
+        return NULL;
+    const char *near = plan_nearest(graph, kind, id);
+    problems_add(problems, place, path, "references %s \"%s\" which is not configured%s%s%s",
+                 component_kind_name(kind), id, near ? ", did you mean \"" : "", near ? near : "",
+                 near ? "\"?" : "");
     return NULL;
 }
 

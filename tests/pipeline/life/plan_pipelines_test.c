@@ -81,6 +81,30 @@ START_TEST(what_is_not_configured_is_named_with_its_line)
 }
 END_TEST
 
+START_TEST(a_name_that_is_not_configured_proposes_the_nearest)
+{
+    expect("    traces: {receivers: [source], processors: [hodler], exporters: [sink]}\n",
+           "references processor \"hodler\" which is not configured, did you mean \"holder\"?");
+    expect("    traces: {receivers: [source], exporters: [snk]}\n",
+           "references exporter \"snk\" which is not configured, did you mean \"sink\"?");
+    expect("    traces: {receivers: [kafka], exporters: [sink]}\n",
+           "references receiver \"kafka\" which is not configured\n");
+}
+END_TEST
+
+/* The Collector has two names for some types. */
+START_TEST(the_other_name_of_a_type_is_proposed)
+{
+    char *faults = given_faults("receivers: {source: }\nexporters: {sinkalias/a: , sinks: }\n"
+                                "service: {pipelines: {traces: {receivers: [source],\n"
+                                "  exporters: [sink/a]}}}\n");
+    ck_assert_msg(strstr(faults, "references exporter \"sink/a\" which is not configured, did you "
+                                 "mean \"sinkalias/a\"?"),
+                  "%s", faults);
+    free(faults);
+}
+END_TEST
+
 START_TEST(duplicates_in_a_list_are_refused)
 {
     expect("    traces: {receivers: [source], processors: [holder, holder], exporters: [sink]}\n",
@@ -138,6 +162,8 @@ int main(void)
         receivers_and_exporters_are_required,
         a_scalar_is_read_as_the_list_that_it_stands_for,
         what_is_not_configured_is_named_with_its_line,
+        a_name_that_is_not_configured_proposes_the_nearest,
+        the_other_name_of_a_type_is_proposed,
         duplicates_in_a_list_are_refused,
         a_signal_that_a_component_does_not_have_is_refused,
         a_receiver_of_which_no_exporter_takes_anything_is_refused,
