@@ -79,3 +79,34 @@ size_t shown_copy(struct view text, char *out, size_t size)
     out[at] = '\0';
     return at;
 }
+
+const struct lookalike *lookalike_at(struct view text)
+{
+    static const char space[] = "a plain space", quote[] = "a plain quote";
+    static const struct lookalike all[] = {
+        {"\xc2\xa0", "a no-break space (U+00A0)", space, true},
+        {"\xe2\x80\x87", "a figure space (U+2007)", space, true},
+        {"\xe2\x80\xaf", "a narrow no-break space (U+202F)", space, true},
+        {"\xe3\x80\x80", "an ideographic space (U+3000)", space, true},
+        {"\xe2\x80\x98", "\xe2\x80\x98 (U+2018)", quote, false},
+        {"\xe2\x80\x99", "\xe2\x80\x99 (U+2019)", quote, false},
+        {"\xe2\x80\x9c", "\xe2\x80\x9c (U+201C)", quote, false},
+        {"\xe2\x80\x9d", "\xe2\x80\x9d (U+201D)", quote, false},
+        {"\xe2\x80\x9e", "\xe2\x80\x9e (U+201E)", quote, false},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (view_starts(text, view_of(all[i].text)))
+            return &all[i];
+    return NULL;
+}
+
+const struct lookalike *lookalike_in(struct view text, size_t *at)
+{
+    for (*at = 0; *at < text.size; ++*at) {
+        struct view rest = {text.data + *at, text.size - *at};
+        const struct lookalike *found = *rest.data < 0x80 ? NULL : lookalike_at(rest);
+        if (found)
+            return found;
+    }
+    return NULL;
+}

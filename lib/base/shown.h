@@ -14,4 +14,17 @@ size_t shown_copy(struct view text, char *out, size_t size);
  * *visible: whether shown_copy leaves it as it is. */
 size_t shown_character(struct view text, bool *visible);
 
+/* A character that looks like one of ASCII, as in text copied from a formatted page. */
+struct lookalike {
+    const char *text;     /* in UTF-8 */
+    const char *words;    /* "a no-break space (U+00A0)" */
+    const char *expected; /* what stands for it: "a plain space" */
+    bool blank;
+};
+
+/* The one at the start of a text; NULL: none is. */
+const struct lookalike *lookalike_at(struct view text);
+/* The first one in a text, *at: at which offset; NULL: there is none. */
+const struct lookalike *lookalike_in(struct view text, size_t *at);
+
 #endif

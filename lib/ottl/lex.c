@@ -1,6 +1,7 @@
 /* Splits the text into tokens, and reads literals. */
 #include "lib/ottl/parser.h"
 
+#include "lib/base/shown.h"
 #include "lib/wire/proto/text.h"
 
 #include <ctype.h>
@@ -112,9 +113,19 @@ void parser_next(struct parser *parser)
     parser->token = (struct token){kind, at, {(const uint8_t *)from, size}};
 }
 
+/* How much of a token is shown: of one that is no token, a whole character. */
+static size_t found_size(const struct token *token)
+{
+    bool visible;
+    if (token->kind == TOKEN_BAD)
+        return shown_character(view_of((const char *)token->text.data), &visible);
+    return token->text.size < 60 ? token->text.size : 60;
+}
+
 void parser_fail(struct parser *parser, const char *expected)
 {
     const struct token *token = &parser->token;
+    const struct lookalike *lookalike = lookalike_at(view_of((const char *)token->text.data));
     if (!parser->failed && token->kind == TOKEN_END)
         ottl_say(parser->ottl, token->at, parser->fault, "unexpected end, expected %s", expected);
     else if (!parser->failed && view_eq(token->text, VIEW("=>")))
@@ -122,9 +133,12 @@ void parser_fail(struct parser *parser, const char *expected)
                  "found =>: lambdas are not supported, expected %s", expected);
     else if (!parser->failed && token->kind == TOKEN_BAD && !token->text.size)
         ottl_say(parser->ottl, token->at, parser->fault, "missing closing quote");
+    else if (!parser->failed && lookalike)
+        ottl_say(parser->ottl, token->at, parser->fault, "found %s, expected %s", lookalike->words,
+                 lookalike->expected);
     else if (!parser->failed)
         ottl_say(parser->ottl, token->at, parser->fault, "found %.*s, expected %s",
-                 (int)(token->text.size < 60 ? token->text.size : 60), token->text.data, expected);
+                 (int)found_size(token), token->text.data, expected);
     parser->failed = true;
 }
 

@@ -1,5 +1,6 @@
 #include "lib/settings/field.h"
 
+#include "lib/base/shown.h"
 #include "lib/settings/collector_keys.h"
 #include "lib/settings/duration.h"
 #include "lib/settings/node_json.h"
@@ -31,7 +32,11 @@ static void field_expected(const struct field *field, const char *expected)
         snprintf(shown, sizeof shown, "the string \"%.*s\"", SHOWN_MAX, node->text);
     else
         snprintf(shown, sizeof shown, "%.*s", SHOWN_MAX, node->text);
-    problems_add(field->problems, node, field->path, "found %s, expected %s", shown, expected);
+    size_t at;
+    bool is_plain = node->kind == NODE_SCALAR && !is_secret(field->key) && !node->quoted;
+    const struct lookalike *with = is_plain ? lookalike_in(view_of(node->text), &at) : NULL;
+    problems_add(field->problems, node, field->path, "found %s%s%s, expected %s", shown,
+                 with ? " with " : "", with ? with->words : "", expected);
 }
 
 static void out_of_memory(const struct field *field)

@@ -1,5 +1,6 @@
 #include "lib/settings/fill.h"
 
+#include "lib/base/shown.h"
 #include "lib/settings/collector_keys.h"
 #include "lib/settings/field.h"
 #include "lib/settings/scalar.h"
@@ -331,6 +332,22 @@ static void report_unknown(const struct level *level, const struct node *item)
                  whole ? list : "");
 }
 
+static void report_no_map(const struct level *level, const struct node *section)
+{
+    size_t at;
+    char column[32] = "";
+    bool is_plain = section->kind == NODE_SCALAR && !section->quoted;
+    const struct lookalike *found = is_plain ? lookalike_in(view_of(section->text), &at) : NULL;
+    if (found && section->column)
+        snprintf(column, sizeof column, " in column %u", node_column(section, at));
+    if (found && found->blank)
+        problems_add(level->problems, section, level->path, "found %s%s, expected %s", found->words,
+                     column, found->expected);
+    else
+        problems_add(level->problems, section, level->path, "found %s, expected a map of keys",
+                     node_kind_words(section));
+}
+
 static void report_unknowns(const struct level *level, const struct node *section)
 {
     for (size_t i = 0; i < section->count; i++) {
@@ -346,8 +363,7 @@ static void fill_level(const struct level *level)
     const struct node *section = level->section;
     if (section && section->kind != NODE_MAP) {
         if (section->kind != NODE_NULL)
-            problems_add(level->problems, section, level->path, "found %s, expected a map of keys",
-                         node_kind_words(section));
+            report_no_map(level, section);
         section = NULL;
     }
     if (section)

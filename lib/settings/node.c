@@ -39,6 +39,14 @@ const char *node_string(const struct node *node)
     return node->kind == NODE_NULL ? "" : NULL;
 }
 
+unsigned node_column(const struct node *scalar, size_t at)
+{
+    unsigned column = scalar->column;
+    for (size_t i = 0; i < at; i++)
+        column += (scalar->text[i] & 0xc0) != 0x80;
+    return column;
+}
+
 const char *node_kind_words(const struct node *node)
 {
     static const char *const words[] = {

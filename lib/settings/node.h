@@ -18,6 +18,7 @@ struct node {
         *original; /* the whole value came from one ${}: the text before YAML parsing; else NULL */
     const char *file; /* as named on the command line, "yaml: source 1", or "--set a.b" */
     unsigned line;    /* from 1; 0: none */
+    unsigned column;  /* SCALAR: of the text, if it is in that line alone; from 1; else 0 */
     struct node **items;
     size_t count;
 };
@@ -32,6 +33,9 @@ bool node_equal(const struct node *a, const struct node *b);
 /* The value of a string field: the original, else a scalar's text, "" for null. NULL: a map or a
  * list. */
 const char *node_string(const struct node *node);
+
+/* The column of a byte of a scalar in one line without quotes. */
+unsigned node_column(const struct node *scalar, size_t at);
 
 /* "a map", "a list", "nothing" or "a scalar", for sentences. */
 const char *node_kind_words(const struct node *node);

@@ -1,5 +1,6 @@
 #include "lib/settings/yaml.h"
 
+#include "lib/base/shown.h"
 #include "lib/settings/scalar.h"
 #include "lib/settings/trail.h"
 #include "lib/settings/tree.h"
@@ -59,6 +60,28 @@ static bool tab_at(struct view text, yaml_mark_t mark)
     return false;
 }
 
+/* " (line 4 has a no-break space (U+00A0) in column 15)" of the line at a mark or the one before;
+ * "": there is none. */
+static const char *blank_near(struct view text, yaml_mark_t mark, char out[96])
+{
+    size_t line = 0;
+    unsigned column = 0;
+    *out = '\0';
+    for (size_t i = 0; i < text.size && line <= mark.line; i++) {
+        column += (text.data[i] & 0xc0) != 0x80;
+        const struct lookalike *found =
+            line + 1 < mark.line ? NULL : lookalike_at((struct view){text.data + i, text.size - i});
+        if (found && found->blank) {
+            snprintf(out, 96, " (line %zu has %s in column %u)", line + 1, found->words, column);
+            break;
+        }
+        bool ends = text.data[i] == '\n';
+        line += ends;
+        column = ends ? 0 : column;
+    }
+    return out;
+}
+
 static struct node *fail_syntax(struct composer *c)
 {
     const yaml_parser_t *p = &c->parser;
@@ -71,10 +94,11 @@ static struct node *fail_syntax(struct composer *c)
         return NULL;
     }
     struct node at = {.file = c->file, .line = line_of(p->problem_mark)};
+    char blank[96];
     const char *tab = tab_at(c->text, p->problem_mark) ? " (a tab; YAML indents with spaces)" : "";
-    problems_add(c->problems, &at, NULL, "not valid YAML: %s%s%s%s",
+    problems_add(c->problems, &at, NULL, "not valid YAML: %s%s%s%s%s",
                  p->problem ? p->problem : "unreadable", tab, p->context ? " " : "",
-                 p->context ? p->context : "");
+                 p->context ? p->context : "", blank_near(c->text, p->problem_mark, blank));
     return NULL;
 }
 
@@ -166,6 +190,8 @@ static struct node *compose_scalar(struct composer *c, const yaml_event_t *event
     node->text = tagged_text(c, tag, value);
     if (!node->text)
         return yaml_fail(c, line, trail, "the configuration is too large");
+    if (event->start_mark.line == event->end_mark.line)
+        node->column = (unsigned)event->start_mark.column + 1;
     node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
     if (tag)
         node->quoted = strcmp(tag, "str") == 0 || strcmp(tag, "!") == 0;
@@ -266,6 +292,20 @@ static bool pair_add(struct composer *c, struct node *map, struct node *value,
     return true;
 }
 
+/* Whether a key without quotes has a blank in it that is no space, or begins with a quote that is
+ * none: YAML takes these as part of the key. Adds the problem. */
+static bool is_mistyped(struct composer *c, const struct node *key, const struct trail *trail)
+{
+    char path[TRAIL_TEXT];
+    size_t at;
+    const struct lookalike *found = key->quoted ? NULL : lookalike_in(view_of(key->text), &at);
+    if (!found || (at > 0 && !found->blank))
+        return false;
+    problems_add(c->problems, key, trail_text(trail, path), "found %s in column %u, expected %s",
+                 found->words, node_column(key, at), found->expected);
+    return true;
+}
+
 static struct node *compose_map(struct composer *c, const yaml_event_t *event,
                                 const struct trail *trail, unsigned depth)
 {
@@ -281,11 +321,15 @@ static struct node *compose_map(struct composer *c, const yaml_event_t *event,
         if (key->kind != NODE_SCALAR && key->kind != NODE_NULL)
             return yaml_fail(c, key->line, trail,
                              "a key must be a plain word, not a map or a list");
+        if (is_mistyped(c, key, trail))
+            return NULL;
         struct trail step = {.above = trail, .key = key->text};
         if (!next_node(c, &step, depth + 1, &value) || !value)
             return NULL;
         bool merge = !key->quoted && strcmp(key->text, "<<") == 0;
         value->key = key->text;
+        if (value->line != key->line)
+            value->column = 0;
         value->line = key->line;
         if (merge && !tree_append(c->arena, merges, value, &merge_room))
             return yaml_fail(c, key->line, trail, "the configuration is too large");

@@ -71,6 +71,19 @@ START_TEST(a_cut_leaves_no_half)
 }
 END_TEST
 
+START_TEST(what_looks_like_ascii_is_named)
+{
+    size_t at;
+    ck_assert_ptr_null(lookalike_in(VIEW("plain \"text\" \xc3\xa0 \xe2\x82\xac \xe2"), &at));
+    const struct lookalike *found = lookalike_in(VIEW("a: \xe2\x80\x98"), &at);
+    ck_assert_str_eq(found->words, "\xe2\x80\x98 (U+2018)");
+    ck_assert(at == 3 && !found->blank);
+    found = lookalike_in(VIEW("a\xc2\xa0"), &at);
+    ck_assert_str_eq(found->words, "a no-break space (U+00A0)");
+    ck_assert(at == 1 && found->blank);
+}
+END_TEST
+
 SUITE_MAIN("shown", what_can_be_seen_stays, control_characters_are_escaped,
            bytes_that_are_no_utf8_are_escaped, what_turns_or_breaks_lines_unseen_is_escaped,
-           a_cut_leaves_no_half)
+           a_cut_leaves_no_half, what_looks_like_ascii_is_named)

@@ -28,6 +28,14 @@ START_TEST(faults_have_their_place)
             "editors are allowed only at the start");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1)[\"a\"]", 1, 1, "cannot be indexed");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name,\n  \"a\" +)", 2, 8, "expected a value");
+    refused(OTTL_STATEMENT, OTTL_SPAN,
+            "set(name, \xe2\x80\x9c"
+            "a\xe2\x80\x9d)",
+            1, 11, "found \xe2\x80\x9c (U+201C), expected a plain quote");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name,\xc2\xa0 1)", 1, 10,
+            "found a no-break space (U+00A0), expected a plain space");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, \xc3\xbc)", 1, 11,
+            "found \xc3\xbc, expected a value");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1 == 2)", 1, 11,
             "found a condition, expected a value");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name[\"a\"], 1)", 1, 5, "cannot be indexed");

@@ -198,6 +198,10 @@ END_TEST
 
 START_TEST(values_out_of_range_are_refused)
 {
+    refuses("count: 5\xc2\xa0", "x.count: found 5\xc2\xa0 with a no-break space (U+00A0), "
+                                "expected a whole number from 1 to 100");
+    refuses("tls: insecure:\xc2\xa0true", "x.tls: found a no-break space (U+00A0) in column 32, "
+                                          "expected a plain space");
     refuses("count: 0", "x.count: found 0, expected a whole number from 1 to 100");
     refuses("count: 101", "x.count: found 101, expected a whole number from 1 to 100");
     refuses("ratio: 1.1", "x.ratio: found 1.1, expected a number from 0 to 1");

@@ -85,6 +85,26 @@ START_TEST(a_key_given_twice_names_both_lines)
 }
 END_TEST
 
+#define NO_BREAK "\xc2\xa0"
+
+START_TEST(blanks_and_quotes_that_are_none_are_named_with_their_column)
+{
+    refuses("a: {b:" NO_BREAK "1}\n",
+            "f:1: a: found a no-break space (U+00A0) in column 7, expected a plain space\n");
+    refuses(
+        "\xc3\xbc:\n - \xc3\xbc " NO_BREAK ": 1\n",
+        "f:2: \xc3\xbc.0: found a no-break space (U+00A0) in column 6, expected a plain space\n");
+    refuses("a:\n  \xe2\x80\x9c"
+            "b\xe2\x80\x9d: 1\n",
+            "f:2: a: found \xe2\x80\x9c (U+201C) in column 3, expected a plain quote\n");
+    refuses("a:\n  b:" NO_BREAK "1\n  c: 2\n",
+            "f:3: not valid YAML: mapping values are not allowed in this context (line 2 has a "
+            "no-break space (U+00A0) in column 5)\n");
+    parses("'a" NO_BREAK "': b" NO_BREAK "c\na\xe2\x80\x99s: 1\n",
+           "{a" NO_BREAK ": b" NO_BREAK "c, a\xe2\x80\x99s: 1}");
+}
+END_TEST
+
 START_TEST(syntax_errors_name_their_line)
 {
     refuses("a: [1\nb: 2\n", "f:2: not valid YAML: did not find expected ',' or ']' while parsing "
@@ -201,6 +221,7 @@ int main(void)
                                  merge_keys_take_maps_only,
                                  a_key_given_twice_names_both_lines,
                                  syntax_errors_name_their_line,
+                                 blanks_and_quotes_that_are_none_are_named_with_their_column,
                                  aliases_need_their_anchor,
                                  aliases_that_multiply_are_refused,
                                  nesting_ends_somewhere,
