@@ -26,7 +26,8 @@ const struct key memory_limit_keys[] = {
 void memory_limit_check(const void *settings, struct key_report *report)
 {
     const struct memory_limit_settings *self = settings;
-    if (self->limit_mib == 0 && self->limit_percentage == 0)
+    if (self->limit_mib == 0 && self->limit_percentage == 0 &&
+        !key_report_refused(report, "limit_percentage"))
         key_report_add(report, "limit_mib",
                        "limit_mib or limit_percentage must be greater than zero");
 }

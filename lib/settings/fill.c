@@ -401,16 +401,44 @@ struct key_report {
     const struct node *place;
     const char *path;
     struct problems *problems;
+    size_t filled; /* how many of them are about single keys */
 };
+
+/* Whether one of the first problems is about this path. */
+static bool is_reported(const struct problems *problems, size_t count, const char *full)
+{
+    char inside[FILL_PATH + 4];
+    size_t n = (size_t)snprintf(inside, sizeof inside, " %s: ", full);
+    for (size_t i = 0; i < count; i++) {
+        const char *line = problems->lines ? problems->lines[i] : NULL;
+        if (line && (strstr(line, inside) || strncmp(line, inside + 1, n - 1) == 0))
+            return true;
+    }
+    return false;
+}
+
+static const char *full_path(const struct key_report *report, const char *path, char out[FILL_PATH])
+{
+    bool below = path && *path;
+    snprintf(out, FILL_PATH, "%s%s%s", report->path, below && *report->path ? "." : "",
+             below ? path : "");
+    return out;
+}
+
+bool key_report_refused(const struct key_report *report, const char *path)
+{
+    char full[FILL_PATH];
+    full_path(report, path, full);
+    return is_misspelt(report->problems, full) ||
+           is_reported(report->problems, report->filled, full);
+}
 
 static void report_text(struct key_report *report, bool warns, const char *path, const char *text)
 {
     char full[FILL_PATH];
-    bool below = path && *path;
-    snprintf(full, sizeof full, "%s%s%s", report->path, below && *report->path ? "." : "",
-             below ? path : "");
     const struct node *at = node_nearest(report->section, path);
-    if (!warns && is_misspelt(report->problems, full))
+    full_path(report, path, full);
+    if (!warns && key_report_refused(report, path))
         return;
     if (warns)
         problems_warn(report->problems, false, at ? at : report->place, full, "%s", text);
@@ -482,8 +510,9 @@ bool keys_check(void (*check)(const void *config, struct key_report *report), co
                 struct problems *problems)
 {
     size_t before = problems->count;
-    struct key_report report = {section, place, path ? path : "", problems};
-    if (check)
+    struct key_report report = {section, place, path ? path : "", problems, before};
+    bool is_read = !section || section->kind == NODE_MAP || section->kind == NODE_NULL;
+    if (check && is_read)
         check(config, &report);
     return problems->count == before;
 }

@@ -316,6 +316,47 @@ static void complain(const void *config, struct key_report *report)
         key_report_add(report, "tls.insecure", "must be true");
 }
 
+static void complain_of_defaults(const void *config, struct key_report *report)
+{
+    const struct box *box = config;
+    if (box->count == 10)
+        key_report_add(report, "count", "must not be 10");
+    if (*box->password == '\0' && !key_report_refused(report, "ratio"))
+        key_report_add(report, "password", "password or ratio is needed");
+}
+
+static void complains(const char *inner, const char *want)
+{
+    struct problems problems = {0};
+    struct box box = {0};
+    char yaml[200];
+    snprintf(yaml, sizeof yaml, "yaml:x: %s", inner);
+    struct settings *settings = given_load(&problems, yaml, NULL, NULL);
+    const struct node *x = node_get(settings_root(settings), "x");
+    keys_fill(box_rows, x, x, "x", &box, &problems);
+    keys_check(complain_of_defaults, &box, x, x, "x", &problems);
+    char *faults = given_sentences(&problems);
+    ck_assert_str_eq(faults, want);
+    free(faults);
+    settings_free(settings);
+    keys_release(box_rows, &box);
+}
+
+START_TEST(no_cross_check_follows_from_a_key_that_is_refused)
+{
+    complains("{endpoint: e}", "yaml: source 1:1: x.count: must not be 10\n"
+                               "yaml: source 1:1: x.password: password or ratio is needed\n");
+    complains("{endpoint: e, count: 64MiB, ratio: 80%}",
+              "yaml: source 1:1: x.count: found 64MiB, expected a whole number from 1 to 100\n"
+              "yaml: source 1:1: x.ratio: found 80%, expected a number from 0 to 1\n");
+    complains("{endpoint: e, cuont: 6, rato: 1}",
+              "yaml: source 1:1: x.cuont: unknown key, did you mean \"count\"?\n"
+              "yaml: source 1:1: x.rato: unknown key, did you mean \"ratio\"?\n");
+    complains("e", "yaml: source 1:1: x: found a scalar, expected a map of keys\n"
+                   "yaml: source 1:1: x.endpoint: required but not given\n");
+}
+END_TEST
+
 START_TEST(cross_checks_name_the_nearest_place)
 {
     struct problems problems = {0};
@@ -371,6 +412,7 @@ int main(void)
                                  unset_variables_are_refused_where_something_is_needed,
                                  strings_from_variables_are_kept_as_written,
                                  all_faults_are_said_with_their_lines,
+                                 no_cross_check_follows_from_a_key_that_is_refused,
                                  cross_checks_name_the_nearest_place,
                                  no_section_at_all_is_all_defaults,
                                  NULL,
