@@ -154,17 +154,23 @@ static void set_duration(const struct field *field)
     }
 }
 
+void field_unset(const struct field *field, bool may_be_empty)
+{
+    const char *name = field->node->variable;
+    problems_add(field->problems, field->node, field->path,
+                 "the variable %s is not set, expected a value%s%s%s", name,
+                 may_be_empty ? " (write ${env:" : "", may_be_empty ? name : "",
+                 may_be_empty ? ":-} if it may be empty)" : "");
+}
+
 /* Reports an unset variable if the value is required or has a default. */
 static bool missing_variable(const struct field *field)
 {
     const struct key *key = field->key;
-    bool matters = (key->flags & KEY_REQUIRED) || (key->fallback && *key->fallback);
-    if (!field->node->unset || !matters)
+    bool has_default = key->fallback && *key->fallback;
+    if (!field->node->unset || !((key->flags & KEY_REQUIRED) || has_default))
         return false;
-    problems_add(field->problems, field->node, field->path,
-                 "the variable %s is not set, expected a value (write ${env:%s:-} if it may be "
-                 "empty)",
-                 field->node->variable, field->node->variable);
+    field_unset(field, has_default || *node_string(field->node));
     return true;
 }
 

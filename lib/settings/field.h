@@ -18,6 +18,10 @@ struct field {
  * unchanged. */
 void field_set(const struct field *field);
 
+/* Adds the problem that the variable of an unset value is not set. may_be_empty: says how to let it
+ * be. */
+void field_unset(const struct field *field, bool may_be_empty);
+
 /* Frees what it holds; it is then as not given. */
 void key_value_release(struct key_value *value);
 

@@ -88,7 +88,10 @@ static void fill_given(const struct level *level, const struct field *given_fiel
         keys_release((const struct key[]){{.name = "", .type = KEY_TYPE_LIST}, KEY_END}, field.at);
     size_t before = level->problems->count;
     field_set(&field);
-    if ((row.flags & KEY_REQUIRED) && is_empty(&field) && level->problems->count == before)
+    bool empty = (row.flags & KEY_REQUIRED) && is_empty(&field) && level->problems->count == before;
+    if (empty && field.node->unset)
+        field_unset(&field, false);
+    else if (empty)
         problems_add(level->problems, field.node, field.path, "must not be empty");
 }
 
@@ -136,6 +139,8 @@ static void fill_value(const struct level *level, const struct key *key, const s
         set_default(&field);
     if (has)
         fill_given(level, &field);
+    else if (needed && field.node->unset)
+        field_unset(&field, false);
     else if (needed && !is_misspelt(level->problems, path) && !has_fate(level))
         problems_add(level->problems, field.node, path, "required but not given");
 }
@@ -438,9 +443,13 @@ static void report_text(struct key_report *report, bool warns, const char *path,
     char full[FILL_PATH];
     const struct node *at = node_nearest(report->section, path);
     full_path(report, path, full);
-    if (!warns && key_report_refused(report, path))
+    bool unset = !warns && at && at->unset;
+    if (!warns && (key_report_refused(report, path) ||
+                   (unset && is_reported(report->problems, report->problems->count, full))))
         return;
-    if (warns)
+    if (unset)
+        field_unset(&(struct field){.node = at, .path = full, .problems = report->problems}, false);
+    else if (warns)
         problems_warn(report->problems, false, at ? at : report->place, full, "%s", text);
     else
         problems_add(report->problems, at ? at : report->place, full, "%s", text);

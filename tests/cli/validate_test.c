@@ -101,6 +101,25 @@ START_TEST(an_endpoint_from_an_unset_variable_is_refused)
 }
 END_TEST
 
+/* The exporter needs one endpoint of several, so that no single one is required. */
+START_TEST(a_variable_that_is_not_set_is_told_once_and_in_one_way)
+{
+    char path[64];
+    ran_file(ran_config, path);
+    unsetenv("NOT_SET_AT_ALL");
+    struct ran *got = ran(WORDS("validate", "--config", path, "--set",
+                                "exporters.otlp_http.endpoint=${env:NOT_SET_AT_ALL}", "--set",
+                                "exporters.pyroscope.endpoint=${env:NOT_SET_AT_ALL}"));
+    ck_assert_int_eq(got->code, EXIT_CONFIG);
+    ck_assert_str_eq(got->err, "--set exporters.otlp_http.endpoint: the variable NOT_SET_AT_ALL is "
+                               "not set, expected a value\n"
+                               "--set exporters.pyroscope.endpoint: the variable NOT_SET_AT_ALL is "
+                               "not set, expected a value\n");
+    free(got);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(a_missing_file_is_named)
 {
     ran_says(WORDS("validate", "--config", "/nowhere/c.yaml"), EXIT_CONFIG, "",
@@ -507,6 +526,7 @@ int main(int argc, char **argv)
                         all_faults_are_printed_and_nothing_is_ok,
                         a_fault_of_set_names_the_flag,
                         an_unset_variable_is_warned_of,
+                        a_variable_that_is_not_set_is_told_once_and_in_one_way,
                         an_endpoint_from_an_unset_variable_is_refused,
                         a_missing_file_is_named,
                         what_of_tls_does_not_go_together_is_told,
