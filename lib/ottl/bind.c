@@ -276,8 +276,10 @@ static bool bind_call(const struct binder *binder, struct ottl_node *call)
                         "function %.*s is not available in context %s", size, call->name.data,
                         ottl_context_name(binder->context));
     if ((call->function->contexts & FN_CONDITIONS) && ottl->editor)
-        return ottl_say(ottl, call->at, binder->fault,
-                        "function %.*s is available in conditions only", size, call->name.data);
+        return ottl_say(
+            ottl, call->at, binder->fault,
+            "function %.*s is available in conditions only, not in the where of a statement", size,
+            call->name.data);
     if (!place_arguments(binder, call) || !bind_converters(binder, call) ||
         !bind_all(binder, call->items, call->count))
         return false;

@@ -22,7 +22,7 @@ enum { FN_NO_PATTERN = -1 };
 
 /* A bit of contexts: it adds metrics to the request. */
 #define FN_ADDS_ITEMS (1u << 31)
-/* The same: it is available in conditions only. */
+/* The same: it is available in conditions only, not in the where of a statement. */
 #define FN_CONDITIONS (1u << 30)
 
 /* Each ends with a name that is NULL. */
