@@ -18,6 +18,7 @@
 #include "pipeline/env.h"
 #include "pipeline/probe_result.h"
 #include "pipeline/progress.h"
+#include "pipeline/reliance.h"
 
 enum component_kind {
     COMPONENT_RECEIVER,
@@ -72,14 +73,12 @@ struct component {
     bool (*probe)(void *self, enum signal signal, struct probe_result *result);
     /* Exporters: makes all sends return at once. Any thread. NULL: they end by themselves. */
     void (*abort)(void *self);
-
     /* Exporters: the delivery settings among its keys; NULL: a small queue without retry. */
     const struct delivery *(*delivery)(const void *self);
 
     /* Extensions: the authenticator for `auth` sections that name this one; its functions are
      * called only between open and close. NULL: it is no authenticator. */
     const struct authenticator *(*authenticator)(void *self);
-
     /* Bytes for the memory budget; 0, NULL: no preference. Called before anything opens. */
     size_t (*memory_limit)(const void *self, size_t total);
     size_t charges; /* bytes of that budget that an open instance takes before any data */
@@ -88,20 +87,22 @@ struct component {
      * sentence; NULL: it is not. *severe: `validate` must fail. NULL: it fits anywhere. */
     const char *(*misplaced)(const void *self, unsigned signals, bool *severe);
     bool (*wants_traces)(const void *self); /* processors: sets whole_traces of those in front */
+    /* Processors: attributes that those behind must not alter; and where it alters such ones. For
+     * warnings: pipeline/reliance.h. NULL: none, nowhere. */
+    const struct reliance *relies;
+    alters_fn *alters;
     enum metadata_of (*metadata)(const void *self);    /* receivers; NULL: METADATA_OF_NONE */
     const char *(*header)(const void *self, size_t i); /* processors: the i-th that it reads */
 
     /* Processors: receives a note that the instance with this id saved (env_note) before a restart,
      * oldest first, between open and the first data. NULL: it saves no notes. */
     void (*recall)(void *self, struct view note);
-
     /* Extensions: the open journal, written before requests are answered. NULL: none. */
     struct journal *(*journal)(const void *self);
 
     /* Called once after the start; returns the monotonic time of the next call, or TIME_NEVER. One
      * thread for all instances. NULL: it needs no ticks. */
     uint64_t (*tick)(void *self, uint64_t mono_ns);
-
     /* Calls visit for each address of its keys that it listens on or sends to. NULL: none. */
     void (*places)(const void *self, place_visit_fn *visit, void *ctx);
     /* For `validate`: reports what would make open fail, and opens nothing. NULL: nothing more. */
@@ -123,7 +124,6 @@ struct component {
     void (*measure)(void *self, struct metrics *metrics);
     /* Processors: adds what one counted for measure, in whose place it comes at a reload. */
     void (*inherit)(void *self, const void *old);
-
     /* Exporters: where a signal goes, a URL or unix:/path; between open and close. NULL: none. */
     const char *(*url)(const void *self, enum signal signal);
 

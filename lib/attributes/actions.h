@@ -5,6 +5,7 @@
 #ifndef LIB_ATTRIBUTES_ACTIONS_H
 #define LIB_ATTRIBUTES_ACTIONS_H
 
+#include "lib/base/alteration.h"
 #include "lib/base/request_context.h"
 #include "lib/settings/key.h"
 #include "lib/wire/value/attributes.h"
@@ -36,6 +37,11 @@ void actions_free(struct actions *actions); /* may be NULL */
 /* The i-th from_context of their settings: the name of a header, or "client.address"; NULL: no
  * more. */
 const char *actions_header(const struct key_groups *list, size_t i);
+
+/* Visits those that remove or change the attribute with this key wherever it is there; path is the
+ * list's. */
+void actions_alter(const struct key_groups *list, const char *path, struct view key,
+                   alteration_visit_fn *visit, void *ctx);
 
 /* Whether one of them has from_context. */
 bool actions_read_context(const struct actions *actions);

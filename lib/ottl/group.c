@@ -445,6 +445,19 @@ void ottl_group_sieve(const struct ottl_group *group, struct key_sieve sieves[ED
         ottl_sieve(group->statements[i].ottl, sieves);
 }
 
+void ottl_group_alter(const struct ottl_group *group, enum edit_level level, struct view key,
+                      alteration_visit_fn *visit, void *ctx)
+{
+    struct alteration found;
+    char room[600];
+    for (size_t i = 0; i < group->statement_count; i++)
+        if (!group->condition_count && group->level <= EDIT_ITEM &&
+            ottl_alters(group->statements[i].ottl, level, key, &found, room, sizeof room)) {
+            found.path = group->statements[i].place;
+            visit(ctx, &found);
+        }
+}
+
 /* ---- running ---- */
 
 enum { SHOWN_MAX = 80 };

@@ -6,6 +6,7 @@
 #ifndef LIB_OTTL_OTTL_H
 #define LIB_OTTL_OTTL_H
 
+#include "lib/base/alteration.h"
 #include "lib/base/clock.h"
 #include "lib/wire/edit/request_edit.h"
 
@@ -82,6 +83,12 @@ bool ottl_reads_client(const struct ottl *ottl);
 
 /* Adds the keys of attributes that a bound statement looks for, at each level. */
 void ottl_sieve(const struct ottl *ottl, struct key_sieve sieves[EDIT_LEVELS]);
+
+/* Whether a bound statement removes or changes the attribute with this key of every record of a
+ * level; false also where that depends on the record. found: how, without path; room is for its
+ * texts. */
+bool ottl_alters(const struct ottl *ottl, enum edit_level level, struct view key,
+                 struct alteration *found, char *room, size_t size);
 
 /* One evaluation. The cache is what `cache` names: statements over one record share it. */
 struct ottl_run {

@@ -22,6 +22,9 @@ void plan_connectors(const struct node *connectors, struct problems *problems);
 /* Checks service.pipelines against the instances of the graph, and fills its pipelines. */
 void plan_pipelines(const struct node *root, struct graph *graph, struct problems *problems);
 
+/* Warns of processors that spoil what one in front of them relies on. */
+void plan_order(const struct graph *graph, struct problems *problems);
+
 /* Returns the i-th of the ids read from node, as a scalar at its place (one scalar in place of a
  * list may hold several ids). It borrows from both. */
 struct node plan_entry(const struct node *node, const struct key_list *ids, size_t i);

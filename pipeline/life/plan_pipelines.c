@@ -275,4 +275,5 @@ void plan_pipelines(const struct node *root, struct graph *graph, struct problem
         check_headers(&graph->pipelines[i], problems);
         check_metadata(&graph->pipelines[i], problems);
     }
+    plan_order(graph, problems);
 }

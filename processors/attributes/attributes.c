@@ -59,6 +59,14 @@ static const char *attributes_header(const void *instance, size_t i)
     return actions_header(&self->list, i);
 }
 
+static void attributes_alters(const void *instance, const struct attribute_of *attribute,
+                              alteration_visit_fn *visit, void *ctx)
+{
+    const struct attributes_processor *self = instance;
+    if (!attribute->resource && !self->includes && !self->excludes)
+        actions_alter(&self->list, "actions", view_of(attribute->key), visit, ctx);
+}
+
 static bool attributes_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct attributes_processor *self = instance;
@@ -134,6 +142,7 @@ const struct component processor_attributes = {
     .keys = attributes_keys,
     .check = attributes_check,
     .header = attributes_header,
+    .alters = attributes_alters,
     .misplaced = attributes_misplaced,
     .misplaced_refused = true,
     .open = attributes_open,

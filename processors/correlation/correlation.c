@@ -114,6 +114,19 @@ static const char *misplaced(const void *self, unsigned signals, bool *severe)
            "name the same instance in both, or set link: local_root, which needs no profiles";
 }
 
+static const struct reliance reliances[] = {
+    {{SIGNAL_TRACES, false, "pyroscope.profile.id"},
+     SIGNAL_COUNT,
+     "and with it the link to the flame graph",
+     NULL},
+    {{SIGNAL_TRACES, true, "service.name"},
+     SIGNAL_PROFILES,
+     "so spans leave under another name than their profiles, and Grafana finds no flame graph",
+     "give spans and profiles that name where they are made (OTEL_SERVICE_NAME and the profiler's "
+     "application name)"},
+    {.of.key = NULL},
+};
+
 /* for_profiles: without the label that a server derives itself from service.name, since it refuses
  * duplicates. */
 static bool fill_remap(struct remap *remap, const struct key_map *map, bool for_profiles)
@@ -354,6 +367,7 @@ const struct component processor_correlation = {
     .keys = keys,
     .check = correlation_check,
     .misplaced = misplaced,
+    .relies = reliances,
     .open = open_instance,
     .consume = consume,
     .recall = profiles_recall,

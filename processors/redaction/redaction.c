@@ -125,6 +125,42 @@ static void redaction_check(const void *instance, struct key_report *report)
                        digest_names[digest]);
 }
 
+/* The number of the first that matches; their count: none does. */
+static size_t first_match(const struct key_list *list, const char *text)
+{
+    char error[256];
+    for (size_t i = 0; i < list->count; i++) {
+        struct regex *regex = regex_new(view_of(list->items[i]), error, sizeof error);
+        bool matches = regex && regex_test(regex, view_of(text)) == REGEX_YES;
+        regex_free(regex);
+        if (matches)
+            return i;
+    }
+    return list->count;
+}
+
+static void redaction_alters(const void *instance, const struct attribute_of *attribute,
+                             alteration_visit_fn *visit, void *ctx)
+{
+    const struct redaction *self = instance;
+    const char *key = attribute->key;
+    size_t blocked = first_match(&self->blocked_key_patterns, key);
+    char path[64], instead[160];
+    struct alteration found = {.path = path, .verb = "masks", .instead = instead};
+    bool goes = !self->allow_all_keys && !redaction_lists(&self->allowed_keys, view_of(key));
+    if (redaction_lists(&self->ignored_keys, view_of(key)) ||
+        first_match(&self->ignored_key_patterns, key) < self->ignored_key_patterns.count ||
+        (!goes && (blocked == self->blocked_key_patterns.count || self->allowed_values.count)))
+        return;
+    snprintf(path, sizeof path, goes ? "allowed_keys" : "blocked_key_patterns[%zu]", blocked);
+    snprintf(instead, sizeof instead, "add %s to %s", key, goes ? "allowed_keys" : "ignored_keys");
+    if (goes) {
+        found.verb = "removes";
+        found.to = ALTERATION_REMOVED;
+    }
+    visit(ctx, &found);
+}
+
 static bool make_patterns(struct patterns *patterns, const struct key_list *list, char *error,
                           size_t error_size)
 {
@@ -207,6 +243,7 @@ const struct component processor_redaction = {
     .size = sizeof(struct redaction),
     .keys = redaction_keys,
     .check = redaction_check,
+    .alters = redaction_alters,
     .open = redaction_open,
     .step = redaction_step,
     .close = redaction_close,

@@ -31,6 +31,14 @@ static const char *resource_header(const void *instance, size_t i)
     return actions_header(&self->attributes, i);
 }
 
+static void resource_alters(const void *instance, const struct attribute_of *attribute,
+                            alteration_visit_fn *visit, void *ctx)
+{
+    const struct resource *self = instance;
+    if (attribute->resource)
+        actions_alter(&self->attributes, "attributes", view_of(attribute->key), visit, ctx);
+}
+
 static bool resource_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct resource *self = instance;
@@ -81,6 +89,7 @@ const struct component processor_resource = {
     .keys = resource_keys,
     .check = resource_check,
     .header = resource_header,
+    .alters = resource_alters,
     .open = resource_open,
     .step = resource_step,
     .close = resource_close,

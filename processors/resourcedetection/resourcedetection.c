@@ -109,6 +109,33 @@ static void detection_check(const void *instance, struct key_report *report)
     }
 }
 
+/* Only the detector env can find an attribute of any name. */
+static void detection_alters(const void *instance, const struct attribute_of *attribute,
+                             alteration_visit_fn *visit, void *ctx)
+{
+    const struct detection *self = instance;
+    char error[200], to[300];
+    struct arena arena;
+    struct attributes found;
+    struct value value;
+    bool env = false;
+    for (size_t i = 0; i < self->detectors.count; i++)
+        env = env || strcmp(self->detectors.items[i], "env") == 0;
+    if (!attribute->resource || !self->override || !env)
+        return;
+    arena_init(&arena, (size_t)1 << 20);
+    attributes_read(&found, VIEW(""), 1, &arena);
+    if (detect_env(&found, error, sizeof error) &&
+        attributes_get(&found, view_of(attribute->key), &value)) {
+        snprintf(to, sizeof to, "=%.*s", VIEW_ARG(value.bytes));
+        visit(ctx, &(struct alteration){.path = "override",
+                                        .verb = "replaces",
+                                        .to = view_of(to),
+                                        .instead = "set override: false"});
+    }
+    arena_release(&arena);
+}
+
 /* What a detector finds is added to what those before it found; one that fails adds nothing. */
 static void detect(struct detection *self, const char *detector, const struct env *env)
 {
@@ -208,6 +235,7 @@ const struct component processor_resourcedetection = {
     .size = sizeof(struct detection),
     .keys = detection_keys,
     .check = detection_check,
+    .alters = detection_alters,
     .open = detection_open,
     .step = detection_step,
     .close = detection_close,

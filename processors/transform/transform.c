@@ -75,6 +75,24 @@ static void transform_check(const void *instance, struct key_report *report)
     }
 }
 
+/* Groups that are faulty are passed over: check has told what is wrong. */
+static void transform_alters(const void *instance, const struct attribute_of *attribute,
+                             alteration_visit_fn *visit, void *ctx)
+{
+    const struct transform *self = instance;
+    enum edit_level level = attribute->resource ? EDIT_RESOURCE : EDIT_ITEM;
+    for (size_t i = 0; i < self->lists[attribute->signal].count; i++) {
+        struct ottl_settings settings = settings_of(self, (int)attribute->signal, i);
+        char path[OTTL_PATH_SIZE], error[256];
+        ottl_group_path(&settings, names[attribute->signal], i, path);
+        struct ottl_group *group =
+            ottl_group_new(&settings, attribute->signal, path, OTTL_SILENT, error, sizeof error);
+        if (group)
+            ottl_group_alter(group, level, view_of(attribute->key), visit, ctx);
+        ottl_group_free(group);
+    }
+}
+
 static void want_client(struct transform *self, bool wanted)
 {
     if (self->reads_client != wanted)
@@ -293,6 +311,7 @@ const struct component processor_transform = {
     .size = sizeof(struct transform),
     .keys = transform_keys,
     .check = transform_check,
+    .alters = transform_alters,
     .open = transform_open,
     .consume = transform_consume,
     .step = transform_step,
