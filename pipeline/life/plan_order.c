@@ -106,7 +106,8 @@ static void write_advice(const struct order *order, const struct alteration *alt
     const struct reliance *reliance = order->reliance;
     if (alteration->instead)
         snprintf(out, size, "%s", alteration->instead);
-    else if (reliance->partner == SIGNAL_COUNT)
+    else if (reliance->partner == SIGNAL_COUNT ||
+             !(order->processor->component->signals & SIGNAL_BIT(reliance->partner)))
         snprintf(out, size, "put it in front of %s", order->relier->id);
     else if (partners->receiver)
         snprintf(out, size,

@@ -61,7 +61,7 @@ static char *warned(const char *processors, const char *pipelines)
     "    traces: {receivers: [otlp], processors: [" processors "], exporters: [debug]}\n"
 #define PROFILES(receivers, processors)                                                            \
     "    profiles: {receivers: [" receivers "], processors: [" processors "], exporters: "         \
-                                                                          "[debug]}\n"
+    "[debug]}\n"
 
 static void says(const char *processors, const char *pipelines, const char *want)
 {
