@@ -4,14 +4,14 @@
 
 #include <stdio.h>
 
-/* The attribute, and what was found out; the text of `instead` lies in it. */
+/* The attribute, and what was found out; room is for its texts. */
 struct look {
     enum edit_level level;
     struct view key;
     const struct ottl_node *call;
     struct alteration *found;
-    char *instead;
-    size_t instead_size;
+    char *room;
+    size_t room_size;
 };
 
 enum has { HAS_NOT, HAS, UNKNOWN };
@@ -58,8 +58,8 @@ static bool removes(const struct look *look)
 /* The same with what to change in the statement. */
 static bool lacks(const struct look *look, const char *where)
 {
-    snprintf(look->instead, look->instead_size, "add %.*s to %s", VIEW_ARG(look->key), where);
-    look->found->instead = look->instead;
+    snprintf(look->room, look->room_size, "add %.*s to %s", VIEW_ARG(look->key), where);
+    look->found->instead = look->room;
     return removes(look);
 }
 
@@ -73,8 +73,8 @@ static bool set(const struct look *look)
     const struct ottl_node *target = look->call->items[0], *value = look->call->items[1];
     if (is_attribute(look, target)) {
         if (ottl_is_text(value)) {
-            snprintf(look->instead, look->instead_size, "=%.*s", VIEW_ARG(value->value.bytes));
-            look->found->to = view_of(look->instead);
+            snprintf(look->room, look->room_size, "=%.*s", VIEW_ARG(value->value.bytes));
+            look->found->to = view_of(look->room);
         }
         return !is_nil(value) && !is_attribute(look, value);
     }
@@ -107,12 +107,14 @@ static bool keep_keys(const struct look *look)
 
 static bool limit(const struct look *look)
 {
-    if (among(look, look->call->items[2], 1) != HAS_NOT)
-        return false;
-    (void)lacks(look, "its priority keys");
-    look->found->verb = "may remove";
-    look->found->to = (struct view){0};
-    return true;
+    const struct view statement = look->found->to;
+    bool found =
+        among(look, look->call->items[2], 1) == HAS_NOT && lacks(look, "its priority keys");
+    if (found) {
+        look->found->verb = "may remove";
+        look->found->to = statement;
+    }
+    return found;
 }
 
 static bool merge(const struct look *look)

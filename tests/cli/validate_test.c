@@ -502,6 +502,39 @@ START_TEST(spans_and_profiles_without_a_key_are_warned_of)
 }
 END_TEST
 
+START_TEST(what_breaks_links_behind_correlation_is_warned_of)
+{
+    char path[64], want[400];
+    ran_file("receivers: {otlp: {protocols: {http: {endpoint: 'localhost:0'}}}}\n"
+             "processors:\n"
+             "  correlation:\n"
+             "  redaction:\n"
+             "    allowed_keys: [service.name]\n"
+             "exporters: {debug: }\n"
+             "service:\n"
+             "  pipelines:\n"
+             "    traces: {receivers: [otlp], processors: [correlation, redaction], "
+             "exporters: [debug]}\n"
+             "    profiles: {receivers: [otlp], processors: [correlation], exporters: [debug]}\n",
+             path);
+    struct ran *got = ran(WORDS("validate", "--config", path));
+    snprintf(want, sizeof want,
+             "%s:5: processors.redaction.allowed_keys: removes pyroscope.profile.id behind "
+             "correlation in pipeline traces, and with it the link to the flame graph: add "
+             "pyroscope.profile.id to allowed_keys\n",
+             path);
+    ck_assert_int_eq(got->code, EXIT_OK);
+    ck_assert_msg(strstr(got->err, want) != NULL, "%s", got->err);
+    free(got);
+    got = ran(WORDS("validate", "--config", path, "--set",
+                    "processors.redaction.allowed_keys=[service.name, pyroscope.profile.id]"));
+    ck_assert_int_eq(got->code, EXIT_OK);
+    ck_assert_str_eq(got->err, "");
+    free(got);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(one_variable_may_hold_several_brokers)
 {
     setenv("KAFKA_BROKERS", "a:9092,b:9092", 1);
@@ -542,6 +575,7 @@ int main(int argc, char **argv)
                         service_keys_without_effect_are_warned_of,
                         several_signals_in_one_topic_are_warned_of,
                         spans_and_profiles_without_a_key_are_warned_of,
+                        what_breaks_links_behind_correlation_is_warned_of,
                         one_variable_may_hold_several_brokers,
                         NULL,
                     });

@@ -275,19 +275,23 @@ END_TEST
 
 START_TEST(the_same_change_of_profiles_is_right)
 {
-#define SET(list) "{" list ": ['set(resource.attributes[\"service.name\"], \"b\")']}\n"
+#define SET(list)   "{" list ": ['set(resource.attributes[\"service.name\"], \"b\")']}\n"
+#define LIMIT(list) list ": ['limit(resource.attributes, 9, [])']"
     static const char processors[] =
         "  resource: {attributes: [{key: service.name, value: b, action: upsert}]}\n"
         "  resource/c: {attributes: [{key: service.name, value: c, action: upsert}]}\n"
         "  resource/gone: {attributes: [{key: service.name, action: delete}]}\n"
         "  transform/t: " SET("trace_statements") "  transform/p: " SET(
             "profile_statements") "  transform/gone: {profile_statements: "
-                                  "['delete_key(resource.attributes, \"service.name\")']}\n";
+                                  "['delete_key(resource.attributes, \"service.name\")']}\n"
+                                  "  transform/l: {" LIMIT("trace_statements") ", " LIMIT(
+                                      "profile_statements") "}\n";
     static const char *const right[] = {
         TRACES("correlation, resource") PROFILES("otlp", "correlation, resource"),
         TRACES("correlation, resource") PROFILES("otlp", "correlation, transform/p"),
         TRACES("correlation, transform/t") PROFILES("otlp", "correlation, resource"),
         TRACES("correlation, resource/gone") PROFILES("otlp", "correlation, transform/gone"),
+        TRACES("correlation, transform/l") PROFILES("otlp", "correlation, transform/l"),
         TRACES("correlation/roots, resource") PROFILES("otlp", "resource"),
     };
     static const struct {
