@@ -99,25 +99,50 @@ static struct view any_of(struct view key_value)
     return any;
 }
 
-void attributes_read(struct attributes *attributes, struct view message, uint32_t list,
-                     struct arena *arena)
+struct attribute attribute_read(struct view key_value)
+{
+    struct attribute item = {0};
+    const uint8_t *value;
+    item.key = plain_key(key_value, &value);
+    if (item.key.data) {
+        item.any = view_between(value, key_value.data + key_value.size);
+    } else {
+        item.key = otlp_key(key_value);
+        item.any = any_of(key_value);
+    }
+    return item;
+}
+
+static void read_into(struct attributes *attributes, struct view message)
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
-    *attributes = (struct attributes){.arena = arena, .list = list};
     while (proto_scan_next(&scan, &field)) {
-        if (field.number != list || field.type != WIRE_LEN)
+        if (field.number != attributes->list || field.type != WIRE_LEN)
             continue;
-        struct view source = view_between(field.start, field.end);
-        if (attributes_append(attributes, field.bytes, source))
-            continue;
-        struct attribute *item = add(attributes, otlp_key(field.bytes));
+        struct attribute read = attribute_read(field.bytes), *item = add(attributes, read.key);
         attributes->partial = !item;
         if (!item)
             return;
-        item->any = any_of(field.bytes);
-        item->source = source;
+        item->any = read.any;
+        item->source = view_between(field.start, field.end);
     }
+}
+
+void attributes_read(struct attributes *attributes, struct view message, uint32_t list,
+                     struct arena *arena)
+{
+    *attributes = (struct attributes){.arena = arena, .list = list};
+    read_into(attributes, message);
+}
+
+void attributes_read_again(struct attributes *attributes, struct view message)
+{
+    attributes->count = attributes->searches = 0;
+    attributes->index = NULL;
+    attributes->cells = NULL;
+    attributes->changed = attributes->failed = attributes->partial = attributes->shared = false;
+    read_into(attributes, message);
 }
 
 /* A bit in each byte of the word that is the same, from the lowest on; higher ones may be wrong. */

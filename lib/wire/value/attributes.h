@@ -38,6 +38,12 @@ struct attributes {
 void attributes_read(struct attributes *attributes, struct view message, uint32_t list,
                      struct arena *arena);
 
+/* The same field of another message, into the list's memory. */
+void attributes_read_again(struct attributes *attributes, struct view message);
+
+/* Key and value of a KeyValue's body. */
+struct attribute attribute_read(struct view key_value);
+
 /* Appends what a field of the list has, if it is in the form that SDKs write; key and value are
  * borrowed. False: it is not, or there is no room. */
 bool attributes_append(struct attributes *attributes, struct view body, struct view source);

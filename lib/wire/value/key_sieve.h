@@ -35,6 +35,12 @@ static inline void key_sieve_add(struct key_sieve *sieve, struct view key)
     sieve->bits[mark / 32] |= UINT32_C(1) << mark % 32;
 }
 
+static inline bool key_sieve_passes(const struct key_sieve *sieve, struct view key)
+{
+    const uint8_t mark = key_mark_of(key);
+    return sieve->all || (sieve->bits[mark / 32] >> mark % 32 & 1);
+}
+
 /* Passes what the other passes too. */
 static inline void key_sieve_join(struct key_sieve *sieve, const struct key_sieve *other)
 {
