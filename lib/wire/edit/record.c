@@ -232,12 +232,24 @@ static void resolve(struct record *record)
     }
 }
 
+/* Into the memory that record_index has used, if there is any. */
+static void read_attributes(struct record *record)
+{
+    if (!record->places) {
+        attributes_read(&record->attributes, record->body, record->list, record->arena);
+        return;
+    }
+    record->attributes.arena = record->arena;
+    record->attributes.list = record->list;
+    attributes_read_again(&record->attributes, record->body);
+}
+
 struct attributes *record_attributes(struct record *record)
 {
     if (!record->read) {
         record->read = true;
         if (!record->indexed)
-            attributes_read(&record->attributes, record->body, record->list, record->arena);
+            read_attributes(record);
         if (record->dictionary)
             resolve(record);
     }
