@@ -8,14 +8,19 @@ static size_t most_memory(const struct batch *batch)
     return most < empty ? most : empty;
 }
 
+void batch_work_begin(const struct batch *batch, struct arena *arena)
+{
+    arena_init(arena, most_memory(batch));
+    arena_charge(arena, batch->payload->budget, budget_use,
+                 ARENA_SMALL + buffer_view(batch->payload).size);
+}
+
 void batch_edit_begin(struct batch_edit *edit, struct batch *batch)
 {
     edit->batch = batch;
     edit->request = buffer_view(batch->payload);
     edit->items = batch->items;
-    arena_init(&edit->arena, most_memory(batch));
-    arena_charge(&edit->arena, batch->payload->budget, budget_use,
-                 ARENA_SMALL + edit->request.size);
+    batch_work_begin(batch, &edit->arena);
     splice_begin(&edit->splice, edit->request, &edit->arena);
 }
 
@@ -26,15 +31,23 @@ uint8_t *batch_edit_alloc(struct batch_edit *edit, size_t size)
     return room;
 }
 
-bool batch_edit_never_fits(const struct batch_edit *edit, size_t *most)
+bool batch_work_never_fits(const struct batch *batch, const struct arena *arena, size_t result,
+                           size_t *most)
 {
-    const struct arena *arena = &edit->arena;
-    const size_t empty = budget_empty(edit->batch->payload->budget);
-    size_t result = edit->splice.failed ? 0 : splice_size(&edit->splice);
-    size_t all = edit->request.size + arena->taken + arena->lacked + result;
-    bool at_cap = edit->splice.failed && arena->full && !arena->starved;
+    const size_t empty = budget_empty(batch->payload->budget);
+    size_t all = buffer_view(batch->payload).size + arena->taken + arena->lacked + result;
+    size_t covered = arena->taken < arena->covered ? arena->taken : arena->covered;
+    /* What is taken of the intake's charge for work is resident beyond that charge, too. */
+    all += batch->answered ? 0 : covered;
+    bool at_cap = result == 0 && arena->full && !arena->starved;
     *most = at_cap ? arena->cap : empty;
     return at_cap || all > empty;
+}
+
+bool batch_edit_never_fits(const struct batch_edit *edit, size_t *most)
+{
+    size_t result = edit->splice.failed ? 0 : splice_size(&edit->splice);
+    return batch_work_never_fits(edit->batch, &edit->arena, result, most);
 }
 
 struct batch *batch_edit_make(const struct batch_edit *edit)

@@ -47,6 +47,15 @@ void batch_edit_release(struct batch_edit *edit);
  * it needs more than *most bytes. */
 bool batch_edit_never_fits(const struct batch_edit *edit, size_t *most);
 
+/* The arena of an edit, for other work on a batch that results in a new payload. arena_release ends
+ * it. */
+void batch_work_begin(const struct batch *batch, struct arena *arena);
+
+/* Whether such work, which has failed, would fail in an idle process too, since it needs more than
+ * *most bytes. result: bytes of the payload; 0: the work failed before. */
+bool batch_work_never_fits(const struct batch *batch, const struct arena *arena, size_t result,
+                           size_t *most);
+
 /* Ends the edit and hands the result on; the verdict is outlet_push's. RETRY also where
  * batch_edit_end returns NULL. A batch that lost its last item is not handed on, and the verdict is
  * OK. */

@@ -144,7 +144,32 @@ START_TEST(without_room_nothing_goes_on_and_the_client_may_try_again)
 }
 END_TEST
 
+/* What the intake charged for work is resident beyond its charge when an arena takes it. */
+START_TEST(work_that_an_idle_process_has_no_room_for_never_fits)
+{
+    struct collecting_sink sink;
+    struct arena arena;
+    size_t most;
+    setup(&sink);
+    struct batch *batch = some_spans(0, 3, &budget);
+    batch_work_begin(batch, &arena);
+    arena.starved = arena.full = true;
+    arena.taken = (size_t)40 << 20;
+    ck_assert(!batch_work_never_fits(batch, &arena, 0, &most));
+    arena.covered = (size_t)30 << 20;
+    ck_assert(batch_work_never_fits(batch, &arena, 0, &most));
+    ck_assert_uint_eq(most, budget_empty(&budget));
+    batch->answered = true;
+    ck_assert(!batch_work_never_fits(batch, &arena, 0, &most));
+    ck_assert(batch_work_never_fits(batch, &arena, (size_t)30 << 20, &most));
+    arena.taken = 0;
+    arena_release(&arena);
+    finish(&sink, batch);
+}
+END_TEST
+
 SUITE_MAIN("batch_edit", what_is_not_edited_passes_as_it_is,
            edits_make_a_new_batch_and_leave_the_old_one, inserted_bytes_live_until_the_end,
            a_batch_without_items_goes_nowhere, the_verdict_of_what_lies_ahead_comes_back,
-           without_room_nothing_goes_on_and_the_client_may_try_again)
+           without_room_nothing_goes_on_and_the_client_may_try_again,
+           work_that_an_idle_process_has_no_room_for_never_fits)
