@@ -1,17 +1,12 @@
 #include "processors/groupbyattrs/groups.h"
 
 enum { ENTRY_HEAD = 1, ENTRY_LIST = 2, REQUEST_ENTRY = 1, RESOURCE_ATTRIBUTES = 1 };
-enum { SCOPE_NAME = 1, SCOPE_VERSION = 2, METRIC_NAME = 1, DATA_POINTS = 1 };
-enum { BUCKETS_MOST = 1 << 16, FIRST_BUCKETS = 16 };
+enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, DATA_POINTS = 1, FIRST_ROOM = 16 };
 
-void groups_begin(struct groups *groups, size_t items, struct arena *arena)
+void groups_begin(struct groups *groups, struct arena *arena)
 {
-    *groups = (struct groups){.arena = arena, .bucket_count = FIRST_BUCKETS};
+    *groups = (struct groups){.arena = arena};
     groups->end = &groups->first;
-    while (groups->bucket_count < items && groups->bucket_count < BUCKETS_MOST)
-        groups->bucket_count *= 2;
-    groups->buckets = arena_array(arena, groups->bucket_count, sizeof(struct group *));
-    groups->failed = !groups->buckets;
 }
 
 static void *alloc(struct groups *groups, size_t size)
@@ -21,138 +16,219 @@ static void *alloc(struct groups *groups, size_t size)
     return made;
 }
 
-static uint64_t hash_bytes(struct view bytes)
+/* ---- tables ---- */
+
+static struct group_node **slot_of(const struct group_table *table, struct siphash_sum sum)
 {
-    uint64_t hash = view_hash(bytes);
-    return hash ^ hash >> 29;
+    return &table->slots[sum.halves[0] & (table->room - 1)];
 }
 
-/* The same whatever the order; values other than texts, which may be encoded in several ways, do
- * not count. */
-static uint64_t hash_attributes(const struct attributes *attributes)
+static void *find(const struct group_table *table, struct siphash_sum sum)
 {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < attributes->count; i++) {
-        const struct attribute *item = &attributes->items[i];
-        if (item->gone)
-            continue;
-        struct value value = value_read(item->any);
-        uint64_t hash = hash_bytes(item->key) * 31 + (uint64_t)value.kind;
-        if (value.kind == VALUE_STRING)
-            hash = hash * 31 + hash_bytes(value.bytes);
-        sum += hash * UINT64_C(0x9e3779b97f4a7c15);
-    }
-    return sum ^ sum >> 32;
+    struct group_node *node = table->room ? *slot_of(table, sum) : NULL;
+    while (node && !siphash_eq(node->sum, sum))
+        node = node->same;
+    return node;
 }
 
-static bool equal(const struct attributes *a, struct attributes *b)
+static void put(struct group_table *table, struct group_node *node)
 {
-    if (attributes_count(a) != attributes_count(b))
-        return false;
-    for (size_t i = 0; i < a->count; i++) {
-        const struct attribute *item = &a->items[i], *other;
-        if (item->gone)
-            continue;
-        if (!(other = attributes_find(b, item->key)))
-            return false;
-        struct value value = value_read(item->any), there = value_read(other->any);
-        if (!view_eq(item->any, other->any) && !value_equal(&value, &there))
-            return false;
-    }
-    return true;
+    struct group_node **slot = slot_of(table, node->sum);
+    node->same = *slot;
+    *slot = node;
 }
 
-static struct group *make_group(struct groups *groups, const struct attributes *attributes,
-                                uint64_t hash)
+static void grow(struct groups *groups, struct group_table *table)
 {
-    struct group *group = alloc(groups, sizeof *group);
+    struct group_table old = *table;
+    size_t room = old.room ? 2 * old.room : FIRST_ROOM;
+    struct group_node **slots = arena_array(groups->arena, room, sizeof(struct group_node *));
+    groups->failed = groups->failed || !slots;
+    if (!slots)
+        return;
+    table->slots = slots;
+    table->room = room;
+    for (size_t i = 0; i < old.room; i++)
+        for (struct group_node *node = old.slots[i], *next; node; node = next) {
+            next = node->same;
+            put(table, node);
+        }
+}
+
+/* Something new, which begins with its node. */
+static void *add(struct groups *groups, struct group_table *table, struct siphash_sum sum,
+                 size_t size)
+{
+    if (table->count == table->room)
+        grow(groups, table);
+    struct group_node *node = alloc(groups, size);
+    if (!node)
+        return NULL;
+    node->sum = sum;
+    put(table, node);
+    table->count++;
+    return node;
+}
+
+/* ---- what records go to ---- */
+
+struct group *groups_find(struct groups *groups, const struct group_head *head)
+{
+    struct group *group = find(&groups->groups, head->sum);
+    if (group)
+        return group;
+    group = add(groups, &groups->groups, head->sum, sizeof *group);
     if (!group)
         return NULL;
-    group->attributes = (struct attributes){.arena = groups->arena, .list = RESOURCE_ATTRIBUTES};
-    for (size_t i = 0; i < attributes->count; i++)
-        if (!attributes->items[i].gone)
-            attributes_add(&group->attributes, attributes->items[i].key, attributes->items[i].any);
-    groups->failed = groups->failed || group->attributes.failed;
-    group->hash = hash;
+    group->head = *head;
+    if (head->value_count) {
+        const size_t size = head->value_count * sizeof *head->values;
+        group->head.values = alloc(groups, size);
+        if (!group->head.values)
+            return NULL;
+        memcpy(group->head.values, head->values, size);
+    }
     group->scopes_end = &group->scopes;
     *groups->end = group;
     groups->end = &group->next;
-    return groups->failed ? NULL : group;
+    return group;
 }
 
-struct group *groups_find(struct groups *groups, const struct attributes *attributes)
+struct group_scope *groups_scope(struct groups *groups, struct group *group,
+                                 const struct group_scope_head *head)
 {
-    if (groups->failed)
-        return NULL;
-    uint64_t hash = hash_attributes(attributes);
-    struct group **bucket = &groups->buckets[hash & (groups->bucket_count - 1)];
-    for (struct group *each = *bucket; each; each = each->same)
-        if (each->hash == hash && equal(attributes, &each->attributes))
-            return each;
-    struct group *made = make_group(groups, attributes, hash);
-    if (made) {
-        made->same = *bucket;
-        *bucket = made;
-        groups->count++;
-    }
-    return made;
-}
-
-struct group_scope *groups_scope(struct groups *groups, struct group *group, struct view entry)
-{
-    struct proto_field head = {0};
-    bool there = proto_find(entry, ENTRY_HEAD, WIRE_LEN, &head);
-    struct view body = there ? head.bytes : VIEW("");
-    struct view name = proto_find_bytes(body, SCOPE_NAME),
-                version = proto_find_bytes(body, SCOPE_VERSION);
-    for (struct group_scope *each = group->scopes; each; each = each->next)
-        if (view_eq(each->name, name) && view_eq(each->version, version))
-            return each;
-    struct group_scope *scope = alloc(groups, sizeof *scope);
+    struct siphash_sum sum = siphash_plus(group->node.sum, head->sum);
+    struct group_scope *scope = find(&groups->scopes, sum);
+    if (scope)
+        return scope;
+    scope = add(groups, &groups->scopes, sum, sizeof *scope);
     if (!scope)
         return NULL;
-    scope->name = name;
-    scope->version = version;
-    scope->field = there ? view_between(head.start, head.end) : VIEW("");
-    scope->items.end = &scope->items.first;
+    scope->field = head->field;
     scope->metrics_end = &scope->metrics;
     *group->scopes_end = scope;
     group->scopes_end = &scope->next;
     return scope;
 }
 
-struct group_metric *groups_metric(struct groups *groups, struct group_scope *scope,
-                                   struct view metric, const struct proto_field *data)
+/* The fields of a message without those for which a function says so. */
+static struct view others(struct groups *groups, struct view message, bool (*is)(uint32_t number))
 {
-    struct view name = proto_find_bytes(metric, METRIC_NAME);
-    for (struct group_metric *each = scope->metrics; each; each = each->next)
-        if (each->type == data->number && view_eq(each->name, name))
-            return each;
-    struct group_metric *made = alloc(groups, sizeof *made);
-    if (!made)
+    struct proto_scan scan = proto_scan_begin(message);
+    struct proto_field field;
+    size_t size = 0;
+    while (proto_scan_next(&scan, &field))
+        size += is(field.number) ? 0 : (size_t)(field.end - field.start);
+    uint8_t *kept = alloc(groups, size ? size : 1), *out = kept;
+    scan = proto_scan_begin(message);
+    while (kept && proto_scan_next(&scan, &field))
+        if (!is(field.number))
+            out = proto_bytes_put(out, view_between(field.start, field.end));
+    return (struct view){kept, kept ? size : 0};
+}
+
+static bool is_data(uint32_t number)
+{
+    return edit_point_of(number) != EDIT_NO_POINT;
+}
+
+static bool is_point(uint32_t number)
+{
+    return number == DATA_POINTS;
+}
+
+struct group_metric *groups_metric(struct groups *groups, struct group_scope *scope,
+                                   struct group_metric_head *head)
+{
+    struct siphash_sum sum = siphash_plus(scope->node.sum, head->sum);
+    struct group_metric *metric = find(&groups->metrics, sum);
+    if (metric)
+        return metric;
+    if (!head->fields.data)
+        head->fields = others(groups, head->metric, is_data);
+    if (!head->data_fields.data)
+        head->data_fields = others(groups, head->data, is_point);
+    metric = add(groups, &groups->metrics, sum, sizeof *metric);
+    if (!metric)
         return NULL;
-    made->name = name;
-    made->type = data->number;
-    made->metric = metric;
-    made->data = data->bytes;
-    made->points.end = &made->points.first;
-    *scope->metrics_end = made;
-    scope->metrics_end = &made->next;
-    return made;
+    metric->type = head->type;
+    metric->fields = head->fields;
+    metric->data_fields = head->data_fields;
+    *scope->metrics_end = metric;
+    scope->metrics_end = &metric->next;
+    return metric;
 }
 
 void groups_add(struct groups *groups, struct group_parts *parts, struct view bytes)
 {
-    struct group_part *part = bytes.data ? alloc(groups, sizeof *part) : NULL;
-    groups->failed = groups->failed || !part;
+    struct group_part *last = parts->last;
+    groups->failed = groups->failed || !bytes.data;
+    parts->size += bytes.size;
+    if (last && last->bytes.data + last->bytes.size == bytes.data) {
+        last->bytes.size += bytes.size;
+        return;
+    }
+    struct group_part *part = alloc(groups, sizeof *part);
     if (!part)
         return;
     part->bytes = bytes;
-    *parts->end = part;
-    parts->end = &part->next;
+    *(last ? &last->next : &parts->first) = part;
+    parts->last = part;
+}
+
+/* ---- sizes ---- */
+
+static size_t key_value_size(struct view key, struct view any)
+{
+    return proto_len_size(KEY_VALUE_KEY, key.size) + proto_len_size(KEY_VALUE_VALUE, any.size);
+}
+
+size_t groups_attribute_size(struct view key, struct view any)
+{
+    return proto_len_size(RESOURCE_ATTRIBUTES, key_value_size(key, any));
+}
+
+static size_t data_size(const struct group_metric *metric)
+{
+    return metric->data_fields.size + metric->points.size;
+}
+
+static size_t metric_size(const struct group_metric *metric)
+{
+    return metric->fields.size + proto_len_size(metric->type, data_size(metric));
+}
+
+static size_t scope_size(struct group_scope *scope)
+{
+    scope->size = scope->field.size + scope->items.size;
+    for (const struct group_metric *metric = scope->metrics; metric; metric = metric->next)
+        scope->size += proto_len_size(ENTRY_LIST, metric_size(metric));
+    return scope->size;
+}
+
+static size_t group_size(struct group *group)
+{
+    group->size = proto_len_size(ENTRY_HEAD, group->head.size);
+    for (struct group_scope *scope = group->scopes; scope; scope = scope->next)
+        group->size += proto_len_size(ENTRY_LIST, scope_size(scope));
+    return group->size;
+}
+
+size_t groups_size(struct groups *groups)
+{
+    size_t size = 0;
+    for (struct group *group = groups->first; group; group = group->next)
+        size += proto_len_size(REQUEST_ENTRY, group_size(group));
+    return size;
 }
 
 /* ---- writing ---- */
+
+static void write_head(struct proto_write *write, uint32_t number, size_t size)
+{
+    uint8_t text[20];
+    proto_write_raw(write, view_between(text, proto_len_put(text, number, size)));
+}
 
 static void write_parts(struct proto_write *write, const struct group_parts *parts)
 {
@@ -163,47 +239,50 @@ static void write_parts(struct proto_write *write, const struct group_parts *par
 /* The first metric's fields, with these points in place of its own. */
 static void write_metric(struct proto_write *write, const struct group_metric *metric)
 {
-    struct proto_scan scan = proto_scan_begin(metric->metric), inner;
-    struct proto_field field;
-    size_t opened = proto_write_open(write, ENTRY_LIST);
-    while (proto_scan_next(&scan, &field))
-        if (edit_point_of(field.number) == EDIT_NO_POINT)
-            proto_write_raw(write, view_between(field.start, field.end));
-    size_t data = proto_write_open(write, metric->type);
-    inner = proto_scan_begin(metric->data);
-    while (proto_scan_next(&inner, &field))
-        if (field.number != DATA_POINTS)
-            proto_write_raw(write, view_between(field.start, field.end));
+    write_head(write, ENTRY_LIST, metric_size(metric));
+    proto_write_raw(write, metric->fields);
+    write_head(write, metric->type, data_size(metric));
+    proto_write_raw(write, metric->data_fields);
     write_parts(write, &metric->points);
-    proto_write_close(write, data);
-    proto_write_close(write, opened);
 }
 
 static void write_scope(struct proto_write *write, const struct group_scope *scope)
 {
-    size_t opened = proto_write_open(write, ENTRY_LIST);
+    write_head(write, ENTRY_LIST, scope->size);
     proto_write_raw(write, scope->field);
     write_parts(write, &scope->items);
     for (const struct group_metric *metric = scope->metrics; metric; metric = metric->next)
         write_metric(write, metric);
-    proto_write_close(write, opened);
 }
 
-void groups_write(const struct groups *groups, struct proto_write *write)
+/* In memory that is free again behind it. */
+static void write_resource(struct groups *groups, struct proto_write *write,
+                           const struct group_head *head)
 {
-    for (const struct group *group = groups->first; group; group = group->next) {
-        size_t entry = proto_write_open(write, REQUEST_ENTRY);
-        size_t head = proto_write_open(write, ENTRY_HEAD);
-        for (size_t i = 0; i < group->attributes.count; i++) {
-            const struct attribute *item = &group->attributes.items[i];
-            size_t opened = proto_write_open(write, RESOURCE_ATTRIBUTES);
-            proto_write_bytes(write, 1, item->key);
-            proto_write_bytes(write, 2, item->any);
-            proto_write_close(write, opened);
-        }
-        proto_write_close(write, head);
+    const struct arena_mark mark = arena_mark(groups->arena);
+    struct attributes list;
+    attributes_read(&list, head->resource, RESOURCE_ATTRIBUTES, groups->arena);
+    for (size_t i = 0; i < head->value_count; i++)
+        attributes_set_any(&list, head->values[i].key, head->values[i].any);
+    write_head(write, ENTRY_HEAD, head->size);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct attribute *item = &list.items[i];
+        if (item->gone)
+            continue;
+        write_head(write, RESOURCE_ATTRIBUTES, key_value_size(item->key, item->any));
+        proto_write_bytes(write, KEY_VALUE_KEY, item->key);
+        proto_write_bytes(write, KEY_VALUE_VALUE, item->any);
+    }
+    groups->failed = groups->failed || list.failed;
+    arena_rewind(groups->arena, mark);
+}
+
+void groups_write(struct groups *groups, struct proto_write *write)
+{
+    for (struct group *group = groups->first; group && !groups->failed; group = group->next) {
+        write_head(write, REQUEST_ENTRY, group->size);
+        write_resource(groups, write, &group->head);
         for (const struct group_scope *scope = group->scopes; scope; scope = scope->next)
             write_scope(write, scope);
-        proto_write_close(write, entry);
     }
 }

@@ -28,22 +28,28 @@ enum verdict rig_verdict(void)
     return last;
 }
 
+static struct batch *batch_of(enum signal signal, struct view request, struct budget *budget)
+{
+    struct proto_fault fault;
+    uint32_t items;
+    ck_assert(otlp_check(signal, request, &items, &fault));
+    struct buffer *payload = buffer_new(request.size, budget, true);
+    ck_assert_ptr_nonnull(payload);
+    if (request.size)
+        memcpy(payload->data, request.data, request.size);
+    return batch_new(signal, BATCH_OTLP, payload, items, NULL);
+}
+
 struct batch *rig_batch(enum signal signal, const char *json)
 {
     struct bytes out;
     char reason[200] = "";
-    struct proto_fault fault;
-    uint32_t items;
     bytes_init(&out, (size_t)64 << 20, NULL);
     bool read = otlp_json_read(signal, view_of(json), &out, reason, sizeof reason);
     ck_assert_msg(read, "%s", reason);
-    ck_assert(otlp_check(signal, bytes_view(&out), &items, &fault));
-    struct buffer *payload = buffer_new(out.size, NULL, true);
-    ck_assert_ptr_nonnull(payload);
-    if (out.size)
-        memcpy(payload->data, out.data, out.size);
+    struct batch *batch = batch_of(signal, bytes_view(&out), NULL);
     bytes_release(&out);
-    return batch_new(signal, BATCH_OTLP, payload, items, NULL);
+    return batch;
 }
 
 /* Fills an instance; what is wrong goes to problems. */
@@ -82,34 +88,63 @@ static const char *text_of(const struct batch *batch)
     return keep(text);
 }
 
-const char *rig_run(const char *type, const char *yaml, enum signal signal, const char *json)
+/* What comes out goes to the sink. */
+static void run(const char *type, const char *yaml, struct batch *batch, struct budget *budget,
+                struct collecting_sink *sink)
 {
     const struct component *component = component_find(COMPONENT_PROCESSOR, type);
     struct problems problems = {0};
     struct fake_clock fake;
-    struct budget budget;
     struct meter meter;
-    struct collecting_sink sink;
     char error[256] = "";
     void *self = filled(component, yaml, &problems);
     ck_assert_msg(problems.count == 0, "%s", problems.count ? problems.lines[0] : "");
     fake_clock_init(&fake);
-    budget_init(&budget, 1 << 30);
     meter_init(&meter, type);
-    collecting_sink_init(&sink);
-    struct env env = {.id = type, .clock = &fake.clock, .budget = &budget, .meter = &meter};
+    collecting_sink_init(sink);
+    struct env env = {.id = type, .clock = &fake.clock, .budget = budget, .meter = &meter};
     ck_assert_msg(component->open(self, &env, error, sizeof error), "%s", error);
-    struct batch *batch = rig_batch(signal, json);
-    last = component_consume(component, self, batch, &sink.outlet);
-    const char *text = sink.count ? text_of(sink.batches[0]) : "";
-    batch_unref(batch);
-    collecting_sink_clear(&sink);
+    last = component_consume(component, self, batch, &sink->outlet);
     if (component->close)
         component->close(self);
     meter_release(&meter);
     keys_release(component->keys, self);
     free(self);
+}
+
+const char *rig_run(const char *type, const char *yaml, enum signal signal, const char *json)
+{
+    struct budget budget;
+    struct collecting_sink sink;
+    struct batch *batch = rig_batch(signal, json);
+    budget_init(&budget, 1 << 30);
+    run(type, yaml, batch, &budget, &sink);
+    const char *text = sink.count ? text_of(sink.batches[0]) : "";
+    batch_unref(batch);
+    collecting_sink_clear(&sink);
     return text;
+}
+
+uint32_t rig_run_bytes(const char *type, const char *yaml, enum signal signal, struct view request,
+                       size_t budget_bytes, size_t *resources)
+{
+    struct budget budget;
+    struct collecting_sink sink;
+    struct proto_field field;
+    uint32_t items = 0;
+    budget_init(&budget, budget_bytes);
+    struct batch *batch = batch_of(signal, request, &budget);
+    run(type, yaml, batch, &budget, &sink);
+    *resources = 0;
+    if (sink.count) {
+        struct proto_scan scan = proto_scan_begin(buffer_view(sink.batches[0]->payload));
+        while (proto_scan_next(&scan, &field))
+            ++*resources;
+        items = sink.batches[0]->items;
+    }
+    batch_unref(batch);
+    collecting_sink_clear(&sink);
+    return items;
 }
 
 const char *rig_faults(const char *type, const char *yaml)

@@ -9,7 +9,12 @@
  * its section in flow style. Lives until the process ends. */
 const char *rig_run(const char *type, const char *yaml, enum signal signal, const char *json);
 
-/* The verdict of the last rig_run. */
+/* The same of a request in wire form, in a process with a budget. The records that come out; they
+ * go to so many Resources. */
+uint32_t rig_run_bytes(const char *type, const char *yaml, enum signal signal, struct view request,
+                       size_t budget_bytes, size_t *resources);
+
+/* The verdict of the last run. */
 enum verdict rig_verdict(void);
 
 /* The sentences of what is wrong with its section, a line each; "" for none. */
