@@ -1,6 +1,7 @@
 /* Lists of KeyValue under edit. */
 #include "lib/wire/value/attributes.h"
 
+#include "lib/base/siphash.h"
 #include "lib/wire/otlp/otlp_attribute.h"
 #include "lib/wire/proto/plain_key_value.h"
 
@@ -160,28 +161,17 @@ enum { INDEX_FROM = 128, SEARCHES_BEFORE = 8, INDEX_BITS = 10 };
 /* Open addressing; of several items with one key it has the first, which keeps a list of such items
  * alone from being slow. */
 struct attribute_index {
+    struct siphash_key key;
     unsigned bits;
     bool repeats;      /* there are items that it has not */
     size_t count;      /* items in it: the first so many of the list */
     uint32_t places[]; /* item + 1; 0: free */
 };
 
-/* Seeded by where the index is, so that a sender cannot choose keys that collide. */
+/* By a key that no sender knows, so that none can choose keys that collide. */
 static size_t slot_of(const struct attribute_index *index, struct view key)
 {
-    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t hash = (uint64_t)(uintptr_t)index * odd ^ key.size, word;
-    for (; key.size >= sizeof word; key.data += sizeof word, key.size -= sizeof word) {
-        memcpy(&word, key.data, sizeof word);
-        hash = (hash ^ word) * odd;
-        hash ^= hash >> 29;
-    }
-    word = 0;
-    if (key.size)
-        memcpy(&word, key.data, key.size);
-    hash = (hash ^ word) * odd;
-    hash ^= hash >> 29;
-    return hash * odd >> (64 - index->bits);
+    return siphash(&index->key, 0, key).halves[0] >> (64 - index->bits);
 }
 
 /* Indexes the items that were added since. False: it is full. */
@@ -223,6 +213,7 @@ static bool update_index(struct attributes *attributes)
             : NULL;
     if (!attributes->index)
         return false;
+    attributes->index->key = siphash_key_new();
     attributes->index->bits = bits;
     return index_items(attributes->index, attributes);
 }

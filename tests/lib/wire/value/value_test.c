@@ -4,6 +4,7 @@
 #include "tests/support/suite.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static struct arena arena;
 static char why[VALUE_WHY_SIZE];
@@ -135,6 +136,31 @@ START_TEST(a_long_list_is_found_by_key)
         ck_assert_ptr_eq(attributes_find(&list, VIEW("renamed")), &list.items[1]);
     ck_assert(!attributes_find(&list, VIEW("key.number.0")));
     arena_release(&arena);
+}
+END_TEST
+
+/* Pairs of words that multiplications and shifts take to the same, whatever a hash begins with. */
+START_TEST(keys_that_are_made_to_collide_are_found)
+{
+    enum { PAIRS = 17, MANY = 1 << PAIRS, SIZE = 16 * PAIRS };
+    uint8_t *keys = malloc((size_t)MANY * SIZE);
+    struct attributes list;
+    arena_init(&arena, (size_t)128 << 20);
+    attributes_read(&list, VIEW(""), 1, &arena);
+    for (size_t i = 0; i < MANY; i++) {
+        struct view key = {keys + i * SIZE, SIZE};
+        for (unsigned k = 0; k < PAIRS; k++) {
+            uint64_t words[2] = {k, k};
+            words[0] ^= (uint64_t)(i >> k & 1) << 63;
+            words[1] ^= (uint64_t)(i >> k & 1) << 63 ^ (uint64_t)(i >> k & 1) << 34;
+            memcpy(keys + i * SIZE + 16 * k, words, sizeof words);
+        }
+        attributes_add(&list, key, VIEW(""));
+    }
+    for (size_t i = 0; i < 100; i++)
+        ck_assert_ptr_eq(attributes_find(&list, list.items[i].key), &list.items[i]);
+    arena_release(&arena);
+    free(keys);
 }
 END_TEST
 
@@ -285,7 +311,8 @@ END_TEST
 
 SUITE_MAIN("value", json_is_read_and_written, what_is_no_json_is_refused,
            numbers_are_the_shortest_text, a_list_is_edited_in_place, a_long_list_is_found_by_key,
-           of_equal_keys_the_first_is_found, no_second_value_of_a_key_stays,
-           the_last_of_several_json_keys_counts, ottl_has_json_of_its_own,
-           keys_are_told_apart_by_every_byte, what_a_list_held_before_is_not_found,
-           maps_are_equal_whatever_their_order, memory_that_runs_out_is_said)
+           keys_that_are_made_to_collide_are_found, of_equal_keys_the_first_is_found,
+           no_second_value_of_a_key_stays, the_last_of_several_json_keys_counts,
+           ottl_has_json_of_its_own, keys_are_told_apart_by_every_byte,
+           what_a_list_held_before_is_not_found, maps_are_equal_whatever_their_order,
+           memory_that_runs_out_is_said)
