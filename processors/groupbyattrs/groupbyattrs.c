@@ -51,6 +51,20 @@ static void groupbyattrs_check(const void *instance, struct key_report *report)
             }
 }
 
+static void groupbyattrs_alters(const void *instance, const struct attribute_of *attribute,
+                                alteration_visit_fn *visit, void *ctx)
+{
+    const struct groupbyattrs *self = instance;
+    char path[32];
+    const struct alteration found = {.path = path,
+                                     .verb = attribute->resource ? "replaces" : "moves"};
+    for (size_t i = 0; i < self->keys.count; i++) {
+        snprintf(path, sizeof path, "keys[%zu]", i);
+        if (strcmp(self->keys.items[i], attribute->key) == 0)
+            visit(ctx, &found);
+    }
+}
+
 static bool groupbyattrs_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
     struct groupbyattrs *self = instance;
@@ -387,6 +401,7 @@ const struct component processor_groupbyattrs = {
     .size = sizeof(struct groupbyattrs),
     .keys = groupbyattrs_keys,
     .check = groupbyattrs_check,
+    .alters = groupbyattrs_alters,
     .open = groupbyattrs_open,
     .consume = groupbyattrs_consume,
     .metrics = groupbyattrs_metrics,

@@ -340,6 +340,23 @@ START_TEST(what_the_environment_names_counts_for_resourcedetection)
 }
 END_TEST
 
+START_TEST(groups_by_the_name_or_the_link_are_warned_of)
+{
+    static const struct single cases[] = {
+        {"groupbyattrs", "{keys: [host.name, service.name]}", "keys[1]",
+         "replaces service.name behind correlation in pipeline traces, so spans leave under "
+         "another name than their profiles, and Grafana finds no flame graph: " TO_THE_FRONT},
+        {"groupbyattrs", "{keys: [pyroscope.profile.id]}", "keys[0]",
+         "moves pyroscope.profile.id behind correlation in pipeline traces, and with it the link "
+         "to the flame graph: " TO_THE_FRONT},
+        {"groupbyattrs", "{keys: [host.name]}", NULL, NULL},
+        {"groupbyattrs", "{}", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_single(&cases[i]);
+}
+END_TEST
+
 START_TEST(each_place_is_warned_of_once)
 {
     char *text = warned(
@@ -389,5 +406,6 @@ SUITE_MAIN("plan_order", actions_on_the_name_or_the_link_are_warned_of,
            statements_on_the_link_are_warned_of,
            statements_that_depend_on_the_record_or_hit_others_are_not,
            the_same_change_of_profiles_is_right,
-           what_the_environment_names_counts_for_resourcedetection, each_place_is_warned_of_once,
+           what_the_environment_names_counts_for_resourcedetection,
+           groups_by_the_name_or_the_link_are_warned_of, each_place_is_warned_of_once,
            a_reload_warns_too)
