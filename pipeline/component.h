@@ -55,9 +55,9 @@ struct component {
     bool (*open)(void *self, const struct env *env, char *error, size_t error_size);
 
     /* Processors. Borrows the batch. Passes it on with outlet_push(next, ...), now or later;
-     * returns its verdict, or OK if it keeps the data. Never blocks on network or disk. Several
-     * threads: a receiver's or its authenticator's; the ticker's or a profile's, for data that was
-     * held upstream; the journal's; that of a stop or reload. NULL: step always makes one. */
+     * returns its verdict, or OK if it keeps the data, until close at most (never with step). No
+     * blocking on network or disk. Several threads: a receiver's, its authenticator's, the ticker's
+     * or a profile's, the journal's, that of a stop or reload. NULL: step always makes one. */
     enum verdict (*consume)(void *self, struct batch *batch, struct outlet *next);
     pass_step_fn *step; /* processors: the step of an OTLP batch; false, NULL: consume */
 

@@ -3,6 +3,7 @@
 #include "pipeline/delivery/sender_wait.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,6 +203,45 @@ struct pipeline *graph_counterpart(const struct graph *of, const struct pipeline
     return !same && only_here(of, in, pipeline->signal) == pipeline
                ? only_here(in, of, pipeline->signal)
                : same;
+}
+
+/* Returns the place of a processor in a pipeline; SIZE_MAX: it has none of that id. */
+static size_t place_in(const struct pipeline *pipeline, const char *id)
+{
+    const struct instance_list *processors = &pipeline->stages[COMPONENT_PROCESSOR];
+    for (size_t i = 0; i < processors->count; i++)
+        if (strcmp(processors->items[i]->id, id) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+/* Both pipelines have the processor. */
+static bool is_passed(const struct pipeline *before, const struct pipeline *now, const char *id)
+{
+    const struct instance_list *processors = &before->stages[COMPONENT_PROCESSOR];
+    size_t old = place_in(before, id), new = place_in(now, id);
+    for (size_t i = 0; i < processors->count; i++) {
+        size_t place = place_in(now, processors->items[i]->id);
+        if (place != SIZE_MAX && (i < old) != (place < new))
+            return true;
+    }
+    return false;
+}
+
+enum graph_place graph_place(const struct graph *from, const struct graph *to, const char *id)
+{
+    enum graph_place place = PLACE_KEPT;
+    for (size_t i = 0; i < from->pipeline_count; i++) {
+        const struct pipeline *pipeline = &from->pipelines[i], *now;
+        if (place_in(pipeline, id) == SIZE_MAX)
+            continue;
+        now = graph_counterpart(from, pipeline, to);
+        if (!now || place_in(now, id) == SIZE_MAX)
+            return PLACE_LEFT;
+        if (is_passed(pipeline, now, id))
+            place = PLACE_PASSED;
+    }
+    return place;
 }
 
 static bool feeds(const struct graph *from, const struct instance *receiver,

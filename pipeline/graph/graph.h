@@ -105,6 +105,15 @@ struct pipeline *graph_pipeline(const struct graph *graph, const char *name); /*
 struct pipeline *graph_counterpart(const struct graph *of, const struct pipeline *pipeline,
                                    const struct graph *in);
 
+/* What became of the place of a processor that both graphs use. */
+enum graph_place {
+    PLACE_KEPT,
+    PLACE_LEFT,  /* a pipeline that had it does not any more */
+    PLACE_PASSED /* in a pipeline, another processor that was behind it is before it, or the reverse
+                  */
+};
+enum graph_place graph_place(const struct graph *from, const struct graph *to, const char *id);
+
 /* Lists the processors in use in topological order: each comes before all that any pipeline has
  * after it. */
 bool graph_processors_in_order(const struct graph *graph, struct instance_list *order);

@@ -39,20 +39,17 @@ static bool in(const struct graph *graph, const struct instance *instance)
 
 /* ---- what stays ---- */
 
-/* A processor that holds data can stay only if it is still in every pipeline that it was in. */
-static bool keeps_outlets(const struct reload *reload, const struct instance *old,
-                          const struct instance *fresh)
+static bool may_hold(const struct component *processor)
 {
-    const struct graph *graph = &reload->runtime->graph;
-    for (size_t i = 0; i < graph->pipeline_count; i++) {
-        const struct pipeline *pipeline = &graph->pipelines[i], *now;
-        if (!instance_list_has(&pipeline->stages[COMPONENT_PROCESSOR], old))
-            continue;
-        now = graph_counterpart(graph, pipeline, reload->next);
-        if (!now || !instance_list_has(&now->stages[COMPONENT_PROCESSOR], fresh))
-            return false;
-    }
-    return true;
+    return processor->consume && processor->close && !processor->step;
+}
+
+/* What a processor holds has passed those before it and none behind it. So it stays only where that
+ * will be the same. */
+static bool keeps_place(const struct reload *reload, const struct instance *old)
+{
+    enum graph_place place = graph_place(&reload->runtime->graph, reload->next, old->id);
+    return place == PLACE_KEPT || (place == PLACE_PASSED && !may_hold(old->component));
 }
 
 static bool stays(const struct reload *reload, const struct instance *old,
@@ -65,7 +62,7 @@ static bool stays(const struct reload *reload, const struct instance *old,
     case COMPONENT_RECEIVER:
         return graph_signals(&reload->runtime->graph, old) == graph_signals(reload->next, fresh);
     case COMPONENT_PROCESSOR:
-        return keeps_outlets(reload, old, fresh);
+        return keeps_place(reload, old);
     case COMPONENT_EXPORTER:
     case COMPONENT_EXTENSION:
     case COMPONENT_KINDS:
@@ -415,16 +412,24 @@ static void append_change(struct bytes *line, const char *what, const struct ins
     bytes_printf(line, "%s%s %s", line->size ? ", " : "", instance->path, what);
 }
 
-/* old: NULL: none. */
-static const char *change_of(const struct instance *old, const struct instance *fresh)
+/* Why one with the same section was replaced. */
+static const char *reason_of(const struct reload *reload, const struct instance *fresh)
 {
-    if (!old)
-        return "added";
-    if (!node_equal(old->section, fresh->section))
-        return "changed";
-    return fresh->component->kind == COMPONENT_RECEIVER    ? "replaced because its signals changed"
-           : fresh->component->kind == COMPONENT_PROCESSOR ? "replaced because it left a pipeline"
-                                                           : "replaced";
+    if (fresh->component->kind == COMPONENT_RECEIVER)
+        return "replaced because its signals changed";
+    if (fresh->component->kind != COMPONENT_PROCESSOR)
+        return "replaced";
+    return graph_place(reload->next, &reload->runtime->graph, fresh->id) == PLACE_LEFT
+               ? "replaced because it left a pipeline"
+               : "replaced because another processor moved past it";
+}
+
+static const char *change_of(const struct reload *reload, const struct instance *fresh)
+{
+    const struct instance *old = graph_find(reload->next, fresh->component->kind, fresh->id);
+    return !old                                        ? "added"
+           : !node_equal(old->section, fresh->section) ? "changed"
+                                                       : reason_of(reload, fresh);
 }
 
 static void reload_log(const struct reload *reload)
@@ -434,10 +439,8 @@ static void reload_log(const struct reload *reload)
     bytes_init(&line, LINE_MAX_SIZE, NULL);
     for (size_t i = 0; i < now->instances.count; i++) {
         const struct instance *instance = now->instances.items[i];
-        enum component_kind kind = instance->component->kind;
         if (instance->used && !in(before, instance))
-            append_change(&line, change_of(graph_find(before, kind, instance->id), instance),
-                          instance);
+            append_change(&line, change_of(reload, instance), instance);
     }
     for (size_t i = 0; i < before->instances.count; i++) {
         const struct instance *instance = before->instances.items[i];

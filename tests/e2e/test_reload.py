@@ -16,6 +16,7 @@ import harness
 
 VERSIONS = 10
 CLIENTS = 4
+CARD = "4111111111111111"
 REFUSED = "not reloaded: the previous configuration stays in force"
 
 CONFIG = """\
@@ -35,6 +36,11 @@ processors:
     timeout: 10ms
   correlation:
     hold: {hold}s
+  redaction:
+    allow_all_keys: true
+    blocked_values: ["4[0-9]{{15}}"]
+  probabilistic_sampler:
+    sampling_percentage: 100
 exporters:
   file:
     path: {folder}/{out}.jsonl
@@ -118,7 +124,8 @@ def export(channel, name):
 
 def post(session, port, name):
     span = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174",
-            "name": name, "startTimeUnixNano": "1", "endTimeUnixNano": "2"}
+            "name": name, "startTimeUnixNano": "1", "endTimeUnixNano": "2",
+            "attributes": [{"key": "card", "value": {"stringValue": CARD}}]}
     body = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
     return session.post(f"http://127.0.0.1:{port}/v1/traces", json=body, timeout=30).status_code
 
@@ -192,6 +199,28 @@ def test_held_spans_stay_where_the_processor_does_and_leave_with_it(tmp_path):
     assert running.program.stop() == 0
     assert "also held" in (tmp_path / "third.jsonl").read_text()
     assert running.spans() == {"held": 1, "also held": 1}
+
+
+def move(tmp_path, before, after, **values):
+    """Reloads with the processors in another order while a span is held; returns what came of
+    it."""
+    running = Running(tmp_path, processors=before, **values)
+    with requests.Session() as session:
+        assert post(session, running.values["http"], "held") == 200
+    running.write(processors=after)
+    running.hup("replaced because another processor moved past it")
+    assert harness.wait_for(running.spans, 5) == {"held": 1}
+    assert running.program.stop() == 0
+    return (tmp_path / "out.jsonl").read_text()
+
+
+@pytest.mark.parametrize("other", ["batch/again, redaction", "redaction, batch/again"])
+def test_what_batch_holds_is_redacted_though_redaction_moves_to_the_front(tmp_path, other):
+    assert CARD not in move(tmp_path, f"batch, {other}", f"{other}, batch", timeout=60000)
+
+
+def test_held_spans_are_sampled_once_though_the_sampler_moves_behind(tmp_path):
+    move(tmp_path, "probabilistic_sampler, correlation", "correlation, probabilistic_sampler")
 
 
 COUNTING = """\
