@@ -5,8 +5,7 @@
  *
  * One configured id (`correlation`, `batch/small`) is one instance, however many pipelines name it.
  * The instance is `size` zeroed bytes; its first fields are its configuration, filled and checked
- * by `keys` before open. Start order: extensions, exporters, processors, receivers. Stop order is
- * the reverse, under one deadline.
+ * by `keys` before open. Start: extensions, exporters, processors, receivers; stop: in reverse.
  */
 #ifndef PIPELINE_COMPONENT_H
 #define PIPELINE_COMPONENT_H
@@ -42,6 +41,7 @@ struct component {
     unsigned encodings;     /* BATCH_BITs: what a receiver makes, what an exporter's send accepts */
     bool gathers;           /* consume or send accepts joined payloads; else each is contiguous */
     unsigned takes_over;    /* processors: SIGNAL_BITs of data that clients do not wait for */
+    unsigned holds;         /* the same, of which it may hold a part with receipt_of_held */
     bool fixed;             /* a reload cannot add, change or remove it; that needs a restart */
     bool misplaced_refused; /* what misplaced returns is an error: nothing starts */
     size_t size;

@@ -20,10 +20,10 @@ typedef void intake_done_fn(void *ctx, const struct outcome *outcome);
 /* Offers a batch (borrowed; its receipts are set here). First reserves a place in every downstream
  * queue; if one has none, no branch takes the batch, and the answer is RETRY; at once, or, if that
  * queue has block_on_overflow and the batch no lane, if there is no room within some seconds. If a
- * downstream exporter has no queue (or wait_for_result), done follows its backend's response;
- * otherwise, with a journal, the write to disk. A batch in an encoding that no downstream exporter
- * accepts is answered REJECT (CAUSE_UNSUPPORTED). Any thread; blocks only while a reload swaps the
- * pipelines. */
+ * downstream exporter has no queue (or wait_for_result), done follows its backend's response to
+ * what no processor holds or takes over; otherwise, with a journal, the write to disk. A batch in
+ * an encoding that no downstream exporter accepts is answered REJECT (CAUSE_UNSUPPORTED). Any
+ * thread; blocks only while a reload swaps the pipelines. */
 void intake_accept(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx);
 
 #endif

@@ -12,6 +12,7 @@ struct receipt {
     void *ctx;
     const struct receipt_store *store; /* NULL: not durable */
     bool awaited;
+    struct receipt *held; /* of an awaited one; NULL: none */
     pthread_mutex_t lock;
     struct outcome worst;  /* under lock */
     struct shares *shares; /* NULL: not shared out; its content: under lock */
@@ -68,6 +69,7 @@ void receipt_unref_of(struct receipt *receipt, uint64_t exporter)
         return;
     if (receipt->settled)
         receipt->settled(receipt->ctx, &receipt->worst);
+    receipt_unref(receipt->held);
     pthread_mutex_destroy(&receipt->lock);
     free(receipt->shares);
     free(receipt);
@@ -99,14 +101,20 @@ bool receipt_is_shared_out(const struct receipt *receipt)
     return receipt->shares;
 }
 
-void receipt_set_awaited(struct receipt *receipt)
+void receipt_set_awaited(struct receipt *receipt, struct receipt *held)
 {
     receipt->awaited = true;
+    receipt->held = held;
 }
 
 bool receipt_is_awaited(const struct receipt *receipt)
 {
     return receipt->awaited;
+}
+
+struct receipt *receipt_of_held(struct receipt *receipt)
+{
+    return receipt->awaited ? receipt->held : receipt;
 }
 
 void receipt_keep(struct receipt *receipt, uint64_t key, const struct progress_mark *mark)

@@ -52,10 +52,14 @@ bool receipt_is_durable(const struct receipt *receipt);
 void receipt_share_out(struct receipt *receipt, size_t exporters);
 bool receipt_is_shared_out(const struct receipt *receipt);
 
-/* Marks the receipt of a client that waits for the backend's answer. Only before the receipt is
- * shared. */
-void receipt_set_awaited(struct receipt *receipt);
+/* Marks the receipt of a client that waits for the backend's answer, but not for what a processor
+ * holds, which has the receipt `held` instead (takes over a reference; NULL: none). Only before the
+ * receipt is shared. */
+void receipt_set_awaited(struct receipt *receipt, struct receipt *held);
 bool receipt_is_awaited(const struct receipt *receipt);
+
+/* The receipt, borrowed, for a part of its data that a processor holds; NULL: it needs none. */
+struct receipt *receipt_of_held(struct receipt *receipt);
 
 /* For durable receipts: call the store's functions; tell whether there may be something to
  * recall. */

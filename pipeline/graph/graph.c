@@ -78,6 +78,15 @@ static bool make_outlets(struct pipeline *pipeline)
     return true;
 }
 
+static bool pipeline_holds(const struct pipeline *pipeline)
+{
+    const struct instance_list *processors = &pipeline->stages[COMPONENT_PROCESSOR];
+    bool holds = pipeline->outlets[0]->taken_over;
+    for (size_t i = 0; i < processors->count; i++)
+        holds |= processors->items[i]->component->holds & SIGNAL_BIT(pipeline->signal);
+    return holds;
+}
+
 static bool add_queue(struct intake *intake, struct sender *sender, bool taken_over)
 {
     for (size_t i = 0; i < intake->queue_count; i++)
@@ -108,6 +117,7 @@ static bool add_head(struct intake *intake, struct pipeline *pipeline)
         return false;
     intake->heads = heads;
     heads[intake->head_count++] = pipeline->outlets[0];
+    intake->holds |= pipeline_holds(pipeline);
     const struct outlet *end = pipeline->outlets[pipeline->stages[COMPONENT_PROCESSOR].count];
     for (size_t i = 0; i < end->branch_count; i++)
         if (!add_queue(intake, end->branches[i], pipeline->outlets[0]->taken_over))

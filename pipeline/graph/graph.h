@@ -55,6 +55,7 @@ struct intake {
     size_t queue_count;
     bool waits; /* a downstream exporter has no queue (or wait_for_result), so clients wait for its
                    answer, unless a processor takes the data over on the way */
+    bool holds; /* a processor may hold data for which no client waits */
     unsigned encodings; /* accepted by at least one downstream exporter */
     struct budget *budget;
     struct journal *journal; /* NULL: none */

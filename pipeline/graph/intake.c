@@ -213,31 +213,36 @@ static void intake_answer(void *ctx, const struct outcome *worst)
 }
 
 /* Returns what pipelines get whose processors take the data over: without the waiting client's
- * receipt, unless the request would then be on no disk although there is a journal. NULL: no
- * memory. */
-static struct batch *not_awaited(const struct intake *intake, struct batch *batch)
+ * receipt, but with that of the journal. NULL: no memory. */
+static struct batch *not_awaited(const struct intake *intake, struct batch *batch,
+                                 struct receipt *held)
 {
     bool some = false;
     for (size_t i = 0; i < intake->head_count; i++)
         some |= intake->heads[i]->taken_over;
-    return some && !intake->journal
-               ? batch_with_payload(batch, buffer_ref(batch->payload), batch->items)
-               : batch_ref(batch);
+    if (!some)
+        return batch_ref(batch);
+    struct batch *copy = batch_with_payload(batch, buffer_ref(batch->payload), batch->items);
+    if (!copy || !held || batch_add_receipt(copy, held))
+        return copy;
+    batch_unref(copy);
+    return NULL;
 }
 
-/* Answers when the last of the data is delivered, given up or taken over. False: no memory. */
-static bool run_waiting(struct intake *intake, struct batch *batch, intake_done_fn *done, void *ctx)
+bool intake_run_waiting(struct intake *intake, struct batch *batch, struct receipt *held,
+                        intake_done_fn *done, void *ctx)
 {
     struct waiter *waiter = malloc(sizeof *waiter);
     struct receipt *receipt = waiter ? receipt_new(intake_answer, waiter) : NULL;
-    struct batch *taken_over = receipt ? not_awaited(intake, batch) : NULL;
+    struct batch *taken_over = receipt ? not_awaited(intake, batch, held) : NULL;
     if (!taken_over || !batch_add_receipt(batch, receipt)) {
         batch_unref(taken_over);
+        receipt_unref(held);
         free(receipt);
         free(waiter);
         return false;
     }
-    receipt_set_awaited(receipt);
+    receipt_set_awaited(receipt, held);
     *waiter = (struct waiter){intake, done, ctx};
     atomic_fetch_add(&intake->pending, 1);
     struct outcome outcome = run_each(intake, batch, taken_over);
@@ -276,13 +281,14 @@ void intake_go_on(struct intake *intake, struct batch *batch, intake_done_fn *do
     batch->admitted = true;
     if (!batch->recorded)
         batch->recorded = clock_wall(&clock_system);
-    if (intake->journal && !intake->waits && !batch->lane) { /* a log keeps it already */
+    bool kept = intake->journal && !batch->lane; /* a log keeps it already */
+    if (kept && (!intake->waits || intake->holds)) {
         journaling_accept(intake, batch, done, ctx);
         return;
     }
     bool answered = false;
     if (intake->waits) {
-        answered = run_waiting(intake, batch, done, ctx);
+        answered = intake_run_waiting(intake, batch, NULL, done, ctx);
         outcome = outcome_no_memory();
     } else {
         outcome = intake_run(intake, batch);

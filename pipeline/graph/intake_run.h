@@ -47,6 +47,12 @@ void intake_release(struct intake *intake, const struct batch *batch);
  * Any thread. */
 struct outcome intake_run(struct intake *intake, struct batch *batch);
 
+/* The same for a client that waits: answers when the last of the data is delivered, given up or
+ * held. held: the journal's receipt, for what processors hold or take over (a reference, taken over
+ * in any case; NULL: none). False: no memory, nothing is done. */
+bool intake_run_waiting(struct intake *intake, struct batch *batch, struct receipt *held,
+                        intake_done_fn *done, void *ctx);
+
 /* What a client is told of an outcome of intake_run: to retry where a statement cannot be
  * evaluated, as the Collector does, since a reload may mend it. What a journal holds is not tried
  * again. */

@@ -74,8 +74,8 @@ static void drop_and_keep(struct receipt *receipt)
     receipt_unref(receipt);
 }
 
-/* Gives the batch a receipt that settles the entry; the caller gets one reference. NULL: no memory,
- * and the entry is still the caller's. */
+/* Gives the batch (NULL: none) a receipt that settles the entry; the caller gets one reference.
+ * NULL: no memory, and the entry is still the caller's. */
 static struct receipt *receipt_of(struct intake *intake, struct journal_entry *entry,
                                   struct batch *batch, const struct receipt_store *store)
 {
@@ -89,7 +89,7 @@ static struct receipt *receipt_of(struct intake *intake, struct journal_entry *e
     receipt_set_durable(receipt, store);
     if (intake->queue_count > 1)
         receipt_share_out(receipt, intake->queue_count);
-    if (batch_add_receipt(batch, receipt))
+    if (!batch || batch_add_receipt(batch, receipt))
         return receipt;
     drop_and_keep(receipt);
     return NULL;
@@ -111,14 +111,23 @@ static struct outcome disk_outcome(const struct journal_write *write, enum journ
     return outcome;
 }
 
-static struct outcome go_on(struct journaled *journaled, struct journal_entry *entry)
+/* Where the client waits for the backend, the journal keeps only what processors hold. */
+static struct outcome go_on(struct journaled *journaled, struct journal_entry *entry,
+                            bool *answered)
 {
-    struct receipt *receipt = receipt_of(journaled->intake, entry, journaled->batch, &new_store);
+    struct intake *intake = journaled->intake;
+    struct receipt *receipt =
+        receipt_of(intake, entry, intake->waits ? NULL : journaled->batch, &new_store);
     if (!receipt) {
-        journal_settle(journaled->intake->journal, entry);
+        journal_settle(intake->journal, entry);
         return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
     }
-    struct outcome outcome = intake_run(journaled->intake, journaled->batch);
+    if (intake->waits) {
+        *answered =
+            intake_run_waiting(intake, journaled->batch, receipt, journaled->done, journaled->ctx);
+        return outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "out of memory");
+    }
+    struct outcome outcome = intake_run(intake, journaled->batch);
     receipt_unref(receipt);
     return intake_answer_of(&outcome);
 }
@@ -129,13 +138,15 @@ static void written(struct journal_write *write, struct journal_entry *entry,
     struct journaled *journaled = (struct journaled *)write;
     struct outcome outcome = disk_outcome(write, fault);
     bytes_release(&journaled->head);
+    bool answered = false;
     if (fault == JOURNAL_OK)
-        outcome = go_on(journaled, entry);
+        outcome = go_on(journaled, entry, &answered);
     struct intake *intake = journaled->intake;
     intake_release(intake, journaled->batch);
     gate_leave(intake->gate);
     batch_unref(journaled->batch);
-    journaled->done(journaled->ctx, &outcome);
+    if (!answered)
+        journaled->done(journaled->ctx, &outcome);
     free(journaled);
     atomic_fetch_sub(&intake->pending, 1);
 }

@@ -369,6 +369,7 @@ const struct component processor_correlation = {
     .misplaced = misplaced,
     .relies = reliances,
     .open = open_instance,
+    .holds = SIGNAL_BIT(SIGNAL_TRACES),
     .consume = consume,
     .recall = profiles_recall,
     .tick = tick,

@@ -16,9 +16,12 @@ struct origin *origin_new(const struct batch *batch, struct outlet *outlet)
     origin->outlet = outlet;
     origin->metadata = batch->metadata ? metadata_ref(batch->metadata) : NULL;
     origin->delivered_to = addressees_ref(batch->delivered_to);
-    origin->receipt_count = count;
-    for (size_t i = 0; i < count; i++)
-        origin->receipts[i] = receipt_ref(batch->receipts[i]);
+    origin->receipt_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct receipt *receipt = receipt_of_held(batch->receipts[i]);
+        if (receipt)
+            origin->receipts[origin->receipt_count++] = receipt_ref(receipt);
+    }
     return origin;
 }
 

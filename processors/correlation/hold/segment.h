@@ -23,7 +23,7 @@ struct origin {
     struct metadata *metadata;
     struct addressees *delivered_to;
     size_t receipt_count;
-    struct receipt *receipts[];
+    struct receipt *receipts[]; /* receipt_of_held */
 };
 
 /* NULL: no memory. */

@@ -93,7 +93,7 @@ static struct queue_element *element_of(unsigned spans)
     struct receipt *receipt = receipt_new(settled, NULL);
     struct batch *batch = some_spans(0, spans, NULL);
     if (dispatcher.waits)
-        receipt_set_awaited(receipt);
+        receipt_set_awaited(receipt, NULL);
     batch_add_receipt(batch, receipt);
     receipt_unref(receipt);
     struct queue_element *element = queue_element_new(QUEUE_REQUESTS, batch);

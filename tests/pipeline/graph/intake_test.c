@@ -8,14 +8,10 @@
 
 #include <sched.h>
 
-extern const struct component processor_batch;
-const struct component *const component_table[] = {&scripted_source,
-                                                   &scripted_opaque,
-                                                   &scripted_holder,
-                                                   &processor_batch,
-                                                   &scripted_sink,
-                                                   &scripted_taker,
-                                                   NULL};
+extern const struct component processor_batch, processor_correlation;
+const struct component *const component_table[] = {
+    &scripted_source,       &scripted_opaque, &scripted_holder, &processor_batch,
+    &processor_correlation, &scripted_sink,   &scripted_taker,  NULL};
 
 #define TRACES                                                                                     \
     "service:\n"                                                                                   \
@@ -274,6 +270,48 @@ START_TEST(what_a_batch_took_over_and_nobody_took_is_counted)
 }
 END_TEST
 
+#define HELD                                                                                       \
+    "receivers: {source: }\nprocessors: {correlation: }\n"                                         \
+    "exporters: {sink: {sending_queue: {wait_for_result: true}}}\n"                                \
+    "service:\n"                                                                                   \
+    "  pipelines:\n"                                                                               \
+    "    traces: {receivers: [source], processors: [correlation], exporters: [sink]}\n"            \
+    "    profiles: {receivers: [source], processors: [correlation], exporters: [sink]}\n"
+
+/* No profile of its service ever comes. */
+START_TEST(a_client_does_not_wait_for_what_is_held)
+{
+    given_start(&given, HELD);
+    answer_init(&answer);
+    source_offer("source", some_span(true, given.fake.wall, &given.runtime->budget), &answer);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+    ck_assert_uint_eq(sink_at(0)->begun, 0);
+    given_advance(&given, 60 * NS_PER_S);
+    sink_wait_delivered(sink_at(0), 1);
+    ck_assert_uint_eq(given_stop(&given), 0);
+}
+END_TEST
+
+START_TEST(a_client_waits_for_the_rest_of_what_is_held)
+{
+    given_start(&given, HELD);
+    sink_gate(sink_at(0), true);
+    answer_init(&answer);
+    source_offer("source", some_root_and_child(given.fake.wall, &given.runtime->budget), &answer);
+    sink_wait_begun(sink_at(0), 1);
+    ck_assert_uint_eq(answer.count, 0);
+    sink_gate(sink_at(0), false);
+    ck_assert_int_eq(answer_wait(&answer).verdict, VERDICT_OK);
+    ck_assert_uint_eq(sink_at(0)->delivered, 1);
+    sink_at(0)->script = forbid;
+    source_offer("source", some_span(false, given.fake.wall, &given.runtime->budget), &answer);
+    while (answer.count < 2)
+        sched_yield();
+    ck_assert_int_eq(answer.outcome.verdict, VERDICT_REJECT);
+    ck_assert_uint_eq(given_stop(&given), 1); /* the root, which its client may have forgotten */
+}
+END_TEST
+
 static struct outcome down(const struct batch *batch, unsigned nth)
 {
     (void)batch;
@@ -427,6 +465,8 @@ int main(void)
         what_a_batch_took_over_is_answered_and_merged_without_a_queue,
         a_client_waits_for_the_pipeline_that_does_not_take_over,
         what_a_batch_took_over_and_nobody_took_is_counted,
+        a_client_does_not_wait_for_what_is_held,
+        a_client_waits_for_the_rest_of_what_is_held,
         a_waiting_client_waits_through_the_retries,
         many_threads_lose_nothing_that_was_accepted,
         what_no_exporter_takes_is_refused_for_good,

@@ -12,9 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const struct component extension_journal;
-const struct component *const component_table[] = {&scripted_source, &scripted_sink,
-                                                   &scripted_holder, &extension_journal, NULL};
+extern const struct component extension_journal, processor_correlation;
+const struct component *const component_table[] = {&scripted_source,       &scripted_sink,
+                                                   &scripted_holder,       &extension_journal,
+                                                   &processor_correlation, NULL};
 
 static struct given_runtime given;
 static char directory[64];
@@ -270,6 +271,77 @@ START_TEST(nor_if_a_processor_held_it)
 }
 END_TEST
 
+/* Clients wait for the backend, but not for what correlation holds. */
+static void begin_awaited(void)
+{
+    char yaml[1024];
+    snprintf(yaml, sizeof yaml,
+             "receivers: {source: }\n"
+             "processors: {correlation: }\n"
+             "exporters: {sink: {retry_on_failure: {enabled: false}, sending_queue: {enabled: "
+             "false}}}\n"
+             "extensions: {journal: {directory: '%s'}}\n"
+             "service:\n  extensions: [journal]\n"
+             "  pipelines:\n"
+             "    traces: {receivers: [source], processors: [correlation], exporters: [sink]}\n"
+             "    profiles: {receivers: [source], processors: [correlation], exporters: [sink]}\n",
+             directory);
+    given_start(&given, yaml);
+}
+
+static struct outcome answer_to(struct batch *batch)
+{
+    struct answer answer;
+    answer_init(&answer);
+    source_offer("source", batch, &answer);
+    return answer_wait(&answer);
+}
+
+static size_t live(void)
+{
+    struct journal_figures figures;
+    journal_figures(given.runtime->journal, &figures);
+    return figures.live;
+}
+
+START_TEST(what_is_held_is_on_disk_though_its_client_waits_for_the_rest)
+{
+    make_directory();
+    begin_awaited();
+    struct budget *budget = &given.runtime->budget;
+    ck_assert_int_eq(answer_to(some_root_and_child(given.fake.wall, budget)).verdict, VERDICT_OK);
+    ck_assert_uint_eq(sink_at(0)->delivered, 1);
+    ck_assert_uint_eq(live(), 1);
+    sink_at(0)->script = refuse;
+    fault = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "no");
+    given_stop(&given);
+    sink_at(0)->script = NULL;
+    begin_awaited();
+    given_stop(&given); /* hands on what is held */
+    begin_awaited();
+    ck_assert_uint_eq(live(), 0);
+    given_stop(&given);
+    remove_directory();
+    ck_assert_uint_eq(sink_at(0)->delivered, 3); /* the child again, as the request came again */
+}
+END_TEST
+
+START_TEST(what_a_client_waited_for_is_not_kept)
+{
+    make_directory();
+    begin_awaited();
+    struct budget *budget = &given.runtime->budget;
+    ck_assert_int_eq(answer_to(some_span(false, given.fake.wall, budget)).verdict, VERDICT_OK);
+    fault = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "no");
+    sink_at(0)->script = refuse;
+    ck_assert_int_eq(answer_to(some_span(false, given.fake.wall, budget)).verdict, VERDICT_RETRY);
+    while (live())
+        sched_yield();
+    given_stop(&given);
+    remove_directory();
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -282,6 +354,8 @@ int main(void)
         what_one_exporter_leaves_does_not_go_to_the_other_again,
         nor_if_the_other_was_the_last,
         nor_if_a_processor_held_it,
+        what_is_held_is_on_disk_though_its_client_waits_for_the_rest,
+        what_a_client_waited_for_is_not_kept,
         NULL,
     };
     return suite_run("journaling", tests);
