@@ -1,11 +1,12 @@
 #include "pipeline/answered.h"
 
 #include "lib/base/refusal.h"
+#include "pipeline/batch_parts.h"
 
 #define MINUTE (60 * NS_PER_S)
 
 /* Of what does not fit in memory, such a part is tried; and so many items are looked for one by
- * one, which takes a copy of the rest for each, before all of a part is given up. */
+ * one, each in parts that get smaller, before all of a part is given up. */
 enum { STARVED_PART = 16, LOST_ALONE = 16 };
 
 struct batch *answered_batch(struct batch *batch)
@@ -48,16 +49,13 @@ static enum verdict push_part(const struct answered *to, struct batch *part, str
     return verdict;
 }
 
-/* The first so many items of a batch (0: all), or all of them. *rest: those behind them; NULL:
- * none.
- */
-static struct batch *front_of(struct batch *batch, uint32_t items, struct batch **rest)
+/* The next part: so many items (0: all), or all that is left. *last: nothing is behind it. NULL: no
+ * memory. */
+static struct batch *next_part(struct batch_parts *parts, uint32_t items, bool *last)
 {
-    struct batch *front;
-    *rest = NULL;
-    return items && items < batch->items && batch_split(batch, items, 0, &front, rest)
-               ? front
-               : batch_ref(batch);
+    struct batch *part = items && items < parts->left ? batch_parts_next(parts, items, 0) : NULL;
+    *last = !part;
+    return part ? part : batch_parts_rest(parts);
 }
 
 /* How many items to try after a part that did not pass; 0: it is not parted further. */
@@ -65,7 +63,7 @@ static uint32_t smaller(const struct batch *part, bool is_rest, const struct out
 {
     if (why->verdict == VERDICT_REJECT)
         return part->items / 2;
-    /* A full queue takes smaller ones neither; and each attempt copies all. */
+    /* A full queue takes smaller ones neither. */
     return is_rest && why->cause == CAUSE_MEMORY ? part->items / STARVED_PART : 0;
 }
 
@@ -78,31 +76,59 @@ static uint32_t larger(const struct answered *to, uint32_t size, bool passed, un
     return to->most && size > to->most ? to->most : size;
 }
 
+/* Counts as lost what is left and cannot be written. */
+static void lose_rest(const struct answered *to, const struct batch_parts *parts)
+{
+    const struct outcome why =
+        outcome_of(VERDICT_REJECT, CAUSE_MEMORY, "no memory to divide the batch");
+    answered_lose(to->env, parts->batch, parts->left, &why);
+}
+
+struct parting {
+    struct batch_parts parts;
+    uint32_t size; /* of the next part */
+    unsigned lost; /* parts */
+    bool done;     /* nothing is left */
+};
+
+/* Pushes the next part, after which a smaller one may begin where it did. False: no more is to be
+ * tried. */
+static bool push_next(const struct answered *to, struct parting *parting)
+{
+    struct outcome why;
+    bool last;
+    uint32_t size = parting->size;
+    struct batch *part = next_part(&parting->parts, size, &last);
+    if (!part)
+        return false;
+    bool divides = !last || !size || size >= part->items; /* else it has only one piece */
+    enum verdict verdict = push_part(to, part, &why);
+    uint32_t next = verdict != VERDICT_OK && divides && parting->lost < LOST_ALONE
+                        ? smaller(part, last, &why)
+                        : 0;
+    bool stays = next || verdict == VERDICT_RETRY;
+    if (!stays && verdict == VERDICT_REJECT) {
+        answered_lose(to->env, part, part->items, &why);
+        parting->lost++;
+    }
+    batch_unref(part);
+    if (stays && !last)
+        batch_parts_undo(&parting->parts);
+    parting->done = !stays && last;
+    parting->size = next ? next : larger(to, size, verdict == VERDICT_OK, parting->lost);
+    return next || (!stays && !last);
+}
+
 struct batch *answered_push(const struct answered *to, struct batch *batch)
 {
-    uint32_t size = to->most;
-    unsigned lost = 0;
-    while (batch) {
-        struct outcome why;
-        struct batch *rest, *front = front_of(batch, size, &rest);
-        bool parts = rest || !size || size >= batch->items; /* else it has only one piece */
-        enum verdict verdict = push_part(to, front, &why);
-        uint32_t next =
-            verdict != VERDICT_OK && parts && lost < LOST_ALONE ? smaller(front, !rest, &why) : 0;
-        if (verdict == VERDICT_REJECT && !next) {
-            answered_lose(to->env, front, front->items, &why);
-            lost++;
-        }
-        batch_unref(front);
-        if (next || verdict == VERDICT_RETRY)
-            batch_unref(rest);
-        if (!next && verdict == VERDICT_RETRY)
-            return batch;
-        if (!next) {
-            batch_unref(batch);
-            batch = rest;
-        }
-        size = next ? next : larger(to, size, verdict == VERDICT_OK, lost);
-    }
-    return NULL;
+    struct parting parting = {.size = to->most};
+    struct batch *rest = NULL;
+    batch_parts_begin(&parting.parts, batch);
+    batch_unref(batch);
+    while (push_next(to, &parting))
+        continue;
+    if (!parting.done && !(rest = batch_parts_rest(&parting.parts)))
+        lose_rest(to, &parting.parts);
+    batch_parts_end(&parting.parts);
+    return rest;
 }

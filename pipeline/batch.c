@@ -2,7 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/wire/jfr/jfr_upload.h"
-#include "lib/wire/otlp/otlp.h"
+#include "lib/wire/otlp/otlp_split.h"
 #include "lib/wire/proto/proto_plain.h"
 #include "pipeline/addressees.h"
 #include "pipeline/client_info.h"

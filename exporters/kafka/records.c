@@ -2,6 +2,7 @@
 #include "exporters/kafka/topic_limits.h"
 
 #include "lib/wire/json/otlp_json.h"
+#include "pipeline/batch_parts.h"
 #include "pipeline/native_record.h"
 #include "pipeline/otlp_form.h"
 
@@ -145,30 +146,38 @@ static bool encode(struct making *making, const struct batch *batch, struct buff
     return *made != NULL;
 }
 
-/* Cuts off a front: by the size where the value is the payload, else in halves. */
-static bool cut(const struct making *making, const struct batch *batch, struct batch **front,
-                struct batch **rest)
+/* Cuts a batch: by the size where the value is the payload, else in halves. NULL: one piece, or no
+ * memory. */
+static struct batch_part *cut(const struct making *making, struct batch *batch)
 {
-    bool by_size = making->encoding == KAFKA_OTLP_PROTO && batch->signal != SIGNAL_PROFILES;
-    return batch->items > 1 && batch_split(batch, by_size ? 0 : (batch->items + 1) / 2,
-                                           by_size ? making->limit : 0, front, rest);
+    if (batch->items < 2)
+        return NULL;
+    if (making->encoding == KAFKA_OTLP_PROTO && batch->signal != SIGNAL_PROFILES)
+        return batch_cut(batch, 0, making->limit, batch->payload->size);
+    return batch_cut(batch, (batch->items + 1) / 2, 0, 1);
 }
 
 static struct outcome make_otlp(struct making *making, struct batch *batch);
 
-static struct outcome make_halves(struct making *making, struct batch *front, struct batch *rest)
+/* Frees the list. */
+static struct outcome make_parts(struct making *making, struct batch_part *list)
 {
-    struct outcome outcome = make_otlp(making, front);
-    if (outcome.verdict == VERDICT_OK)
-        outcome = make_otlp(making, rest);
-    batch_unref(front);
-    batch_unref(rest);
+    struct outcome outcome = OUTCOME_OK;
+    while (list) {
+        struct batch_part *part = list;
+        if (outcome.verdict == VERDICT_OK)
+            outcome = make_otlp(making, part->batch);
+        list = part->next;
+        batch_unref(part->batch);
+        free(part);
+    }
     return outcome;
 }
 
 static struct outcome make_otlp(struct making *making, struct batch *whole)
 {
-    struct batch *front, *rest, *pruned = NULL, *batch = whole;
+    struct batch *pruned = NULL, *batch = whole;
+    struct batch_part *parts;
     struct buffer *made;
     if (batch->signal == SIGNAL_PROFILES && batch->payload->size > making->limit &&
         (pruned = otlp_pruned(batch)))
@@ -178,9 +187,9 @@ static struct outcome make_otlp(struct making *making, struct batch *whole)
         struct view value = buffer_view(made ? made : batch->payload);
         bool fits = value.size <= making->limit;
         struct record *record;
-        if (!fits && cut(making, batch, &front, &rest)) {
+        if (!fits && (parts = cut(making, batch))) {
             buffer_unref(made);
-            outcome = make_halves(making, front, rest);
+            outcome = make_parts(making, parts);
         } else if ((record = records_add(making, batch))) {
             record->made = made;
             record->value = value;

@@ -1,6 +1,7 @@
 #include "pipeline/delivery/batching.h"
 
 #include "lib/base/clock.h"
+#include "pipeline/batch_parts.h"
 #include "pipeline/gathering.h"
 
 #include <stdlib.h>
@@ -79,24 +80,17 @@ enum batching_result batching_add(struct batching *batching, struct batch *batch
 static void split(const struct batching *batching, struct queue_element *element)
 {
     uint64_t most = (uint64_t)batching->settings->max_size;
-    bool bytes = batching->sizer == BATCHING_BYTES;
-    struct batch_part first = {element->batch, NULL}, *last = &first, *part;
-    while (most && size_of(batching, last->batch->items, last->batch->payload->size) > most &&
-           (part = malloc(sizeof *part))) {
-        struct batch *front, *rest;
-        if (!batch_split(last->batch, bytes ? 0 : (uint32_t)most, bytes ? (size_t)most : 0, &front,
-                         &rest)) {
-            free(part);
-            break;
-        }
-        batch_unref(last->batch);
-        last->batch = front;
-        *part = (struct batch_part){rest, NULL};
-        last->next = part;
-        last = part;
-    }
-    element->batch = first.batch;
-    element->rest = first.next;
+    uint32_t items = batching->sizer == BATCHING_BYTES ? 0 : (uint32_t)most;
+    size_t bytes = batching->sizer == BATCHING_BYTES ? (size_t)most : 0;
+    struct batch *whole = element->batch;
+    bool fits = !most || size_of(batching, whole->items, whole->payload->size) <= most;
+    struct batch_part *first = fits ? NULL : batch_cut(whole, items, bytes, SIZE_MAX);
+    if (!first)
+        return;
+    batch_unref(whole);
+    element->batch = first->batch;
+    element->rest = first->next;
+    free(first);
 }
 
 /* The last part of what was cut waits for more if it is too small; NULL: it is not. It keeps its

@@ -1,5 +1,6 @@
 #include "pipeline/delivery/dispatch.h"
 
+#include "pipeline/batch_parts.h"
 #include "pipeline/batch_veto.h"
 #include "pipeline/delivery/retry.h"
 #include "pipeline/otlp_form.h"
@@ -131,22 +132,27 @@ void dispatch_give_up(struct dispatcher *dispatcher, struct queue_element *eleme
     answer_waiting(dispatcher, element);
 }
 
-/* Replaces the current part by its front, followed by the rest. False: it is one piece, or no
- * memory; nothing changed. */
+/* Puts parts in the place of the current one, in front of what follows it. */
+static void replace_current(struct queue_element *element, struct batch_part *parts)
+{
+    struct batch_part *last = parts;
+    while (last->next)
+        last = last->next;
+    last->next = element->rest;
+    element->rest = parts;
+    batch_unref(element->batch);
+    next_part(element);
+}
+
+/* Cuts the current part. False: it is one piece, or no memory; nothing changed. */
 static bool dispatch_split(struct queue_element *element, uint32_t max_items, size_t max_bytes)
 {
-    struct batch *front, *rest;
-    struct batch_part *part = malloc(sizeof *part);
-    if (!part || !batch_split(element->batch, max_items, max_bytes, &front, &rest)) {
-        free(part);
-        return false;
-    }
-    *part = (struct batch_part){rest, element->rest};
-    element->rest = part;
-    batch_unref(element->batch);
-    element->batch = front;
-    begin_part(element);
-    return true;
+    /* If each part repeats much, not all are made at once. */
+    size_t enough = max_items ? 1 : element->batch->payload->size;
+    struct batch_part *parts = batch_cut(element->batch, max_items, max_bytes, enough);
+    if (parts)
+        replace_current(element, parts);
+    return parts;
 }
 
 static bool halve(struct queue_element *element)
@@ -274,16 +280,10 @@ static bool split_pprof(struct queue_element *element, size_t made, size_t most)
 {
     double share = 0.8 * (double)most / (double)made;
     size_t size = (size_t)((double)element->batch->payload->size * share);
-    struct batch_part *parts = pprof_parts(element->batch, 0, size ? size : 1), *last = parts;
-    if (!parts)
-        return false;
-    while (last->next)
-        last = last->next;
-    last->next = element->rest;
-    element->rest = parts;
-    batch_unref(element->batch);
-    next_part(element);
-    return true;
+    struct batch_part *parts = pprof_parts(element->batch, 0, size ? size : 1);
+    if (parts)
+        replace_current(element, parts);
+    return parts;
 }
 
 /* Converts the current part to an encoding that the exporter accepts. */

@@ -5,8 +5,8 @@
 
 #include "lib/wire/edit/otlp_remap.h"
 #include "lib/wire/json/otlp_json.h"
-#include "lib/wire/otlp/otlp.h"
 #include "lib/wire/otlp/otlp_span.h"
+#include "lib/wire/otlp/otlp_split.h"
 #include "lib/wire/proto/proto_normal.h"
 
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "pipeline/component.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/proto_build.h"
 #include "tests/support/some_batch.h"
 #include "tests/support/suite.h"
 
@@ -226,6 +227,27 @@ START_TEST(larger_batches_are_split_and_nothing_is_lost)
 }
 END_TEST
 
+/* Without an end in a test's time, if each part took a copy of the rest. */
+START_TEST(a_large_request_is_split_into_very_many)
+{
+    enum { POINTS = 1 << 20, MOST = 10 };
+    struct view points = PB_MESSAGE(1, pb_fixed64(3, 1));
+    for (int i = 1; i < POINTS; i *= 2)
+        points = PB_JOIN(points, points);
+    struct view gauge = PB_MESSAGE(2, PB_TEXT(1, "m"), PB_MESSAGE(5, points));
+    struct view request = PB_MESSAGE(1, PB_MESSAGE(2, gauge));
+    given("{send_batch_size: 10, send_batch_max_size: 10}");
+    struct buffer *payload = buffer_new(request.size, &budget, true);
+    memcpy(payload->data, request.data, request.size);
+    consume(batch_new(SIGNAL_METRICS, BATCH_OTLP, payload, POINTS, NULL));
+    ck_assert_uint_eq(sink.count, (POINTS + MOST - 1) / MOST);
+    ck_assert_uint_eq(collecting_sink_items(&sink), POINTS);
+    for (size_t i = 0; i < sink.count; i++)
+        ck_assert_uint_le(sink.batches[i]->items, MOST);
+    finish();
+}
+END_TEST
+
 START_TEST(timeout_zero_passes_requests_through_split)
 {
     given("{timeout: 0s, send_batch_max_size: 10000}");
@@ -396,6 +418,7 @@ int main(void)
         enough_items_leave_at_once,
         a_batch_stays_below_what_a_grpc_server_takes,
         larger_batches_are_split_and_nothing_is_lost,
+        a_large_request_is_split_into_very_many,
         timeout_zero_passes_requests_through_split,
         tenants_are_never_mixed,
         requests_with_other_headers_of_the_keys_are_not_merged,

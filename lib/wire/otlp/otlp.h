@@ -1,6 +1,6 @@
 /*
  * OTLP requests of every signal in wire format: validation (otlp_check.c), iteration (otlp_walk.c),
- * counting, splitting (otlp_split.c) and invalid spans (otlp_invalid.c). Field numbers:
+ * counting and invalid spans (otlp_invalid.c); splitting: otlp_split.h. Field numbers:
  * opentelemetry-proto 1.11. All four requests share one skeleton (Resource* = 1 { Resource = 1,
  * Scope* = 2 { scope = 1, items = 2 } }), so one module handles them; profiles add a dictionary = 2
  * next to the list. Pure.
@@ -83,14 +83,5 @@ static inline bool otlp_is_metric_data(uint32_t number)
  * length. Returns their number; *reason describes the first one's fault. Scopes and resources that
  * lose all their spans are deleted too. */
 uint32_t otlp_traces_drop_invalid(struct view request, struct splice *splice, const char **reason);
-
-/* Splits a checked request into a front of at most max_items items and max_bytes bytes (0: no
- * limit; always at least one item) and the rest. Both are complete requests that repeat resource,
- * scope, schema and unknown fields, and a profiles request's dictionary. A Metric is divided
- * between its data points; both parts repeat all its other fields. Entries that were already empty
- * are kept; entries emptied by the split are dropped. Buffers are charged by force. False: not
- * split, because it is within both limits or has one item, or no memory. */
-bool otlp_split(enum signal signal, struct view request, uint32_t max_items, size_t max_bytes,
-                struct budget *budget, struct buffer **front, struct buffer **rest);
 
 #endif

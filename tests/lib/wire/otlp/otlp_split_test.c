@@ -1,4 +1,4 @@
-#include "lib/wire/otlp/otlp.h"
+#include "lib/wire/otlp/otlp_split.h"
 
 #include "tests/support/otlp_reference.h"
 #include "tests/support/proto_build.h"
@@ -189,6 +189,69 @@ START_TEST(random_requests_split_without_loss)
 }
 END_TEST
 
+/* The splitter gives the parts that splitting the rest over and over does. */
+static void split_both_ways(enum signal signal, struct view request, uint32_t max_items)
+{
+    struct otlp_splitter splitter;
+    struct buffer *part, *again, *left, *whole = NULL;
+    struct view view = request;
+    otlp_split_begin(&splitter, signal, request);
+    while ((part = otlp_split_next(&splitter, max_items, 0, NULL))) {
+        ck_assert(otlp_split(signal, view, max_items, 0, NULL, &front, &rest));
+        ck_assert(view_eq(buffer_view(part), buffer_view(front)));
+        otlp_split_undo(&splitter);
+        again = otlp_split_next(&splitter, max_items, 0, NULL);
+        ck_assert(view_eq(buffer_view(again), buffer_view(front)));
+        left = otlp_split_rest(&splitter, NULL);
+        ck_assert(view_eq(buffer_view(left), buffer_view(rest)));
+        buffer_unref(part);
+        buffer_unref(again);
+        buffer_unref(left);
+        buffer_unref(front);
+        buffer_unref(whole);
+        whole = rest;
+        view = buffer_view(whole);
+    }
+    ck_assert(!otlp_split(signal, view, max_items, 0, NULL, &front, &rest));
+    otlp_split_end(&splitter);
+    buffer_unref(whole);
+}
+
+START_TEST(parts_are_cut_off_one_after_another)
+{
+    for (unsigned seed = 0; seed < 400; seed++) {
+        struct random random = random_seeded(seed);
+        enum signal signal = (enum signal)(seed % SIGNAL_COUNT);
+        struct bytes message;
+        bytes_init(&message, SIZE_MAX / 2, NULL);
+        proto_random(&random, otlp_shape(signal), RANDOM_UNKNOWN | RANDOM_GROUPS, 5, &message);
+        split_both_ways(signal, bytes_view(&message), 1 + random_below(&random, 4));
+        bytes_release(&message);
+    }
+}
+END_TEST
+
+START_TEST(a_part_can_be_taken_back_for_a_smaller_one)
+{
+    struct view a = point_of("a"), b = point_of("b"), c = point_of("c");
+    struct view one = metric_of(7, c);
+    struct view request = resource_of(scope_of(PB_JOIN(metric_of(5, PB_JOIN(a, b, c)), one)));
+    struct otlp_splitter splitter;
+    budget_init(&budget, 1);
+    otlp_split_begin(&splitter, SIGNAL_METRICS, request);
+    buffer_unref(otlp_split_next(&splitter, 1, 0, &budget));
+    front = otlp_split_next(&splitter, 2, 0, &budget);
+    ck_assert_uint_eq(budget_used(&budget), front->size); /* the rest is not written */
+    buffer_unref(front);
+    otlp_split_undo(&splitter);
+    front = otlp_split_next(&splitter, 1, 0, &budget);
+    rest = otlp_split_rest(&splitter, &budget);
+    otlp_split_end(&splitter);
+    ck_assert(gave(resource_of(scope_of(metric_of(5, b))),
+                   resource_of(scope_of(PB_JOIN(metric_of(5, c), one)))));
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -201,6 +264,8 @@ int main(void)
         a_metric_whose_data_came_in_pieces_is_divided,
         an_empty_metric_stays_with_what_precedes_it,
         random_requests_split_without_loss,
+        parts_are_cut_off_one_after_another,
+        a_part_can_be_taken_back_for_a_smaller_one,
         NULL,
     };
     return suite_run("otlp_split", tests);
