@@ -158,14 +158,14 @@ static inline uint64_t same_bytes(uint64_t word, uint8_t byte)
 
 enum { INDEX_FROM = 128, SEARCHES_BEFORE = 8, INDEX_BITS = 10 };
 
-/* Open addressing; of several items with one key it has the first, which keeps a list of such items
- * alone from being slow. */
+/* Open addressing. Items with the same key are in a ring, in which the last one is before the
+ * first; a place has the last. Items are counted from 1 on. */
 struct attribute_index {
     struct siphash_key key;
     unsigned bits;
-    bool repeats;      /* there are items that it has not */
     size_t count;      /* items in it: the first so many of the list */
-    uint32_t places[]; /* item + 1; 0: free */
+    uint32_t *next;    /* of each item, from [1] on: the one behind it in its ring */
+    uint32_t places[]; /* 0: free */
 };
 
 /* By a key that no sender knows, so that none can choose keys that collide. */
@@ -174,48 +174,60 @@ static size_t slot_of(const struct attribute_index *index, struct view key)
     return siphash(&index->key, 0, key).halves[0] >> (64 - index->bits);
 }
 
+/* The key's place, or the free one for it. */
+static uint32_t *find_place(struct attribute_index *index, const struct attributes *attributes,
+                            struct view key)
+{
+    size_t slot = slot_of(index, key), mask = ((size_t)1 << index->bits) - 1;
+    for (; index->places[slot]; slot = (slot + 1) & mask)
+        if (view_eq(attributes->items[index->places[slot] - 1].key, key))
+            break;
+    return &index->places[slot];
+}
+
 /* Indexes the items that were added since. False: it is full. */
 static bool index_items(struct attribute_index *index, const struct attributes *attributes)
 {
-    size_t size = (size_t)1 << index->bits;
-    if (2 * attributes->count > size)
+    if (attributes->count > (size_t)1 << (index->bits - 1))
         return false;
-    for (; index->count < attributes->count; index->count++) {
-        struct view key = attributes->items[index->count].key;
-        size_t slot = slot_of(index, key);
-        const struct attribute *there = NULL;
-        for (; index->places[slot]; slot = (slot + 1) & (size - 1)) {
-            there = &attributes->items[index->places[slot] - 1];
-            if (view_eq(there->key, key))
-                break;
-        }
-        if (index->places[slot] && !there->gone)
-            index->repeats = true;
-        else
-            index->places[slot] = (uint32_t)index->count + 1;
+    while (index->count < attributes->count) {
+        uint32_t *place = find_place(index, attributes, attributes->items[index->count].key);
+        uint32_t item = (uint32_t)++index->count;
+        index->next[item] = *place ? index->next[*place] : item;
+        if (*place)
+            index->next[*place] = item;
+        *place = item;
     }
     return true;
+}
+
+static struct attribute_index *index_new(struct attributes *attributes)
+{
+    unsigned bits = INDEX_BITS;
+    while ((size_t)1 << bits < 4 * attributes->count)
+        bits++;
+    size_t places = (size_t)1 << bits, items = places / 2 + 1;
+    struct attribute_index *index =
+        attributes->count < UINT32_MAX / 8
+            ? arena_alloc(attributes->arena, sizeof *index + (places + items) * sizeof(uint32_t))
+            : NULL;
+    if (index) {
+        index->key = siphash_key_new();
+        index->bits = bits;
+        index->next = index->places + places;
+    }
+    return index;
 }
 
 /* Of a list that is long and searched often. False: there is none, or no room for one. */
 static bool update_index(struct attributes *attributes)
 {
-    unsigned bits = INDEX_BITS;
     if (!attributes->index && attributes->searches++ < SEARCHES_BEFORE)
         return false;
     if (attributes->index && index_items(attributes->index, attributes))
         return true;
-    while ((size_t)1 << bits < 4 * attributes->count)
-        bits++;
-    attributes->index =
-        attributes->count < UINT32_MAX / 8
-            ? arena_alloc(attributes->arena, sizeof *attributes->index + (sizeof(uint32_t) << bits))
-            : NULL;
-    if (!attributes->index)
-        return false;
-    attributes->index->key = siphash_key_new();
-    attributes->index->bits = bits;
-    return index_items(attributes->index, attributes);
+    attributes->index = index_new(attributes);
+    return attributes->index && index_items(attributes->index, attributes);
 }
 
 /* The first one from a place on. */
@@ -234,17 +246,34 @@ static struct attribute *find_from(const struct attributes *attributes, size_t f
     return NULL;
 }
 
-static struct attribute *find_indexed(const struct attributes *attributes, struct view key)
+/* What is gone before it leaves its ring. *place: of the key. NULL: there is none. */
+static struct attribute *find_indexed(const struct attributes *attributes, struct view key,
+                                      uint32_t **place)
 {
-    const struct attribute_index *index = attributes->index;
-    size_t slot = slot_of(index, key), last = ((size_t)1 << index->bits) - 1;
-    for (; index->places[slot]; slot = (slot + 1) & last) {
-        struct attribute *item = &attributes->items[index->places[slot] - 1];
-        if (view_eq(item->key, key))
-            return item->gone && index->repeats ? find_from(attributes, 0, key)
-                                                : (item->gone ? NULL : item);
-    }
-    return NULL;
+    struct attribute_index *index = attributes->index;
+    *place = find_place(index, attributes, key);
+    if (!**place)
+        return NULL;
+    uint32_t last = **place, first = index->next[last];
+    while (attributes->items[first - 1].gone && first != last)
+        first = index->next[first];
+    index->next[last] = first;
+    return attributes->items[first - 1].gone ? NULL : &attributes->items[first - 1];
+}
+
+/* As attributes_remove_others; the others leave their ring. False: it is not in the index. */
+static bool remove_indexed(struct attributes *attributes, const struct attribute *kept)
+{
+    struct attribute_index *index = attributes->index;
+    uint32_t *place, item = (uint32_t)(kept - attributes->items) + 1;
+    if (!index || !index_items(index, attributes) ||
+        find_indexed(attributes, kept->key, &place) != kept)
+        return false;
+    for (uint32_t other = index->next[item]; other != item; other = index->next[other])
+        if (!attributes->items[other - 1].gone)
+            attributes_remove(attributes, &attributes->items[other - 1]);
+    *place = index->next[item] = item;
+    return true;
 }
 
 /* A bit in the byte of each with the mark of the eight items from one on, or as many as there are;
@@ -276,8 +305,9 @@ static __attribute__((noinline)) struct attribute *find_in_many(struct attribute
                                                                 struct view key)
 {
     struct attribute *found = NULL;
+    uint32_t *place;
     if (attributes->count >= INDEX_FROM && update_index(attributes))
-        return find_indexed(attributes, key);
+        return find_indexed(attributes, key, &place);
     for (size_t from = 0; from < attributes->count && !found; from += 8)
         found = find_marked(attributes, from, marked(attributes, from, key_mark_of(key)), key);
     return found;
@@ -333,7 +363,7 @@ __attribute__((noinline)) void attributes_remove_others(struct attributes *attri
 {
     size_t from = (size_t)(kept - attributes->items) + 1;
     struct attribute *other;
-    if (is_last_of_few(attributes, from - 1) || (attributes->index && !attributes->index->repeats))
+    if (is_last_of_few(attributes, from - 1) || remove_indexed(attributes, kept))
         return;
     while ((other = find_from(attributes, from, kept->key))) {
         attributes_remove(attributes, other);

@@ -181,6 +181,32 @@ START_TEST(of_equal_keys_the_first_is_found)
 }
 END_TEST
 
+/* Without an end in a test's time, if each search went over all of them. */
+START_TEST(many_equal_keys_are_set_again_and_again)
+{
+    enum { MANY = 500000 };
+    struct attributes list;
+    struct value value = value_string(VIEW("1"));
+    arena_init(&arena, SIZE_MAX / 2);
+    attributes_read(&list, VIEW(""), 1, &arena);
+    struct view any = value_any(&value, &arena);
+    for (int i = 0; i < MANY; i++)
+        attributes_add(&list, i % 2 ? VIEW("odd") : VIEW("even"), any);
+    for (int i = 0; i < MANY; i++) {
+        attributes_set_any(&list, VIEW("even"), any);
+        if (i == MANY / 2)
+            ck_assert(attributes_delete(&list, VIEW("odd")));
+        if (i % 1000 == 0)
+            attributes_add(&list, VIEW("even"), any);
+    }
+    attributes_set_any(&list, VIEW("even"), any);
+    ck_assert_uint_eq(attributes_count(&list), 1);
+    ck_assert_ptr_eq(attributes_find(&list, VIEW("even")), &list.items[0]);
+    ck_assert(!attributes_find(&list, VIEW("odd")));
+    arena_release(&arena);
+}
+END_TEST
+
 /* Keys of one size that differ in one byte, which is not what attributes_find looks at first. */
 static size_t having(const struct attributes *list, const char *key)
 {
@@ -312,7 +338,7 @@ END_TEST
 SUITE_MAIN("value", json_is_read_and_written, what_is_no_json_is_refused,
            numbers_are_the_shortest_text, a_list_is_edited_in_place, a_long_list_is_found_by_key,
            keys_that_are_made_to_collide_are_found, of_equal_keys_the_first_is_found,
-           no_second_value_of_a_key_stays, the_last_of_several_json_keys_counts,
-           ottl_has_json_of_its_own, keys_are_told_apart_by_every_byte,
-           what_a_list_held_before_is_not_found, maps_are_equal_whatever_their_order,
-           memory_that_runs_out_is_said)
+           many_equal_keys_are_set_again_and_again, no_second_value_of_a_key_stays,
+           the_last_of_several_json_keys_counts, ottl_has_json_of_its_own,
+           keys_are_told_apart_by_every_byte, what_a_list_held_before_is_not_found,
+           maps_are_equal_whatever_their_order, memory_that_runs_out_is_said)
