@@ -58,13 +58,16 @@ static struct batch *next_part(struct batch_parts *parts, uint32_t items, bool *
     return part ? part : batch_parts_rest(parts);
 }
 
-/* How many items to try after a part that did not pass; 0: it is not parted further. */
-static uint32_t smaller(const struct batch *part, bool is_rest, const struct outcome *why)
+/* How many items to try after a part that did not pass; 0: it is not parted further. moved: others
+ * passed before. */
+static uint32_t smaller(const struct batch *part, bool moved, const struct outcome *why)
 {
     if (why->verdict == VERDICT_REJECT)
         return part->items / 2;
-    /* A full queue takes smaller ones neither. */
-    return is_rest && why->cause == CAUSE_MEMORY ? part->items / STARVED_PART : 0;
+    /* A full queue takes smaller ones neither, and what passed makes room once it is delivered. */
+    if (why->cause != CAUSE_MEMORY || moved || part->items < 2)
+        return 0;
+    return part->items < STARVED_PART ? 1 : part->items / STARVED_PART;
 }
 
 /* What the next part is after one that is done with. */
@@ -88,6 +91,7 @@ struct parting {
     struct batch_parts parts;
     uint32_t size; /* of the next part */
     unsigned lost; /* parts */
+    bool moved;    /* a part passed */
     bool done;     /* nothing is left */
 };
 
@@ -104,13 +108,14 @@ static bool push_next(const struct answered *to, struct parting *parting)
     bool divides = !last || !size || size >= part->items; /* else it has only one piece */
     enum verdict verdict = push_part(to, part, &why);
     uint32_t next = verdict != VERDICT_OK && divides && parting->lost < LOST_ALONE
-                        ? smaller(part, last, &why)
+                        ? smaller(part, parting->moved, &why)
                         : 0;
     bool stays = next || verdict == VERDICT_RETRY;
     if (!stays && verdict == VERDICT_REJECT) {
         answered_lose(to->env, part, part->items, &why);
         parting->lost++;
     }
+    parting->moved |= verdict == VERDICT_OK;
     batch_unref(part);
     if (stays && !last)
         batch_parts_undo(&parting->parts);

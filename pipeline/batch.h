@@ -74,8 +74,7 @@ struct batch {
     struct receipt *receipt_inline[1];
 };
 
-/* An element of the list of batches that one batch was cut into. */
-struct batch_part {
+struct batch_part { /* of the list of batches that one was cut into */
     struct batch *batch;
     struct batch_part *next;
 };

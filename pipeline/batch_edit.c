@@ -10,9 +10,10 @@ static size_t most_memory(const struct batch *batch)
 
 void batch_work_begin(const struct batch *batch, struct arena *arena)
 {
+    /* Of a batch that a processor held, the work was not charged when it was accepted. */
+    size_t covered = ARENA_SMALL + (batch->answered ? 0 : buffer_view(batch->payload).size);
     arena_init(arena, most_memory(batch));
-    arena_charge(arena, batch->payload->budget, budget_use,
-                 ARENA_SMALL + buffer_view(batch->payload).size);
+    arena_charge(arena, batch->payload->budget, budget_use, covered);
 }
 
 void batch_edit_begin(struct batch_edit *edit, struct batch *batch)
@@ -50,12 +51,36 @@ bool batch_edit_never_fits(const struct batch_edit *edit, size_t *most)
     return batch_work_never_fits(edit->batch, &edit->arena, result, most);
 }
 
+/* Whether what the request grows by is small and within the limit as far as that is charged: what
+ * is resident besides must not keep held batches from getting on, in small parts. */
+static bool grows_little(const struct batch_edit *edit, size_t growth)
+{
+    const struct budget *budget = edit->batch->payload->budget;
+    if (growth > ARENA_SMALL || !edit->batch->answered || !budget)
+        return growth <= ARENA_SMALL;
+    return budget_used(budget) + growth + budget->reserve / 2 <= budget->limit;
+}
+
+/* The result is charged by force, for what is accepted must get on; but not what it grows by. */
+static bool has_room(const struct batch_edit *edit)
+{
+    struct budget *budget = edit->batch->payload->budget;
+    size_t size = splice_size(&edit->splice), before = edit->request.size;
+    size_t growth = size > before ? size - before : 0;
+    if (growth == 0 || grows_little(edit, growth))
+        return true;
+    if (!budget_grow(budget, growth))
+        return false;
+    budget_give(budget, growth);
+    return true;
+}
+
 struct batch *batch_edit_make(const struct batch_edit *edit)
 {
     struct batch *batch = edit->batch, *edited = NULL;
     if (!edit->splice.failed && !splice_any(&edit->splice)) {
         edited = batch_ref(batch);
-    } else if (!edit->splice.failed) {
+    } else if (!edit->splice.failed && has_room(edit)) {
         struct buffer *payload = splice_buffer(&edit->splice, batch->payload);
         edited = payload ? batch_with_payload(batch, payload, edit->items) : NULL;
     }

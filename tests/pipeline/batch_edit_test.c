@@ -168,8 +168,59 @@ START_TEST(work_that_an_idle_process_has_no_room_for_never_fits)
 }
 END_TEST
 
+/* Inserts n bytes into the first span. */
+static struct batch *grow_by(struct batch *batch, size_t n)
+{
+    struct batch_edit edit;
+    struct otlp_walk walk;
+    struct view text = pb_fill(2, n, 'x');
+    batch_edit_begin(&edit, batch);
+    otlp_walk_begin(&walk, SIGNAL_TRACES, edit.request);
+    while (otlp_walk_next(&walk) != OTLP_ITEM)
+        continue;
+    splice_enter(&edit.splice, &walk.resource_entry);
+    splice_enter(&edit.splice, &walk.scope_entry);
+    splice_insert(&edit.splice, walk.item.start, text);
+    splice_leave(&edit.splice);
+    splice_leave(&edit.splice);
+    return batch_edit_end(&edit);
+}
+
+START_TEST(what_a_request_grows_by_needs_room)
+{
+    struct collecting_sink sink;
+    setup(&sink);
+    struct batch *batch = some_spans(0, 2, &budget);
+    ck_assert_ptr_null(grow_by(batch, (size_t)65 << 20));
+    struct batch *grown = grow_by(batch, (size_t)30 << 20);
+    ck_assert_uint_gt(budget_used(&budget), 30 << 20);
+    ck_assert_ptr_null(grow_by(batch, (size_t)40 << 20));
+    batch_unref(grown);
+    finish(&sink, batch);
+}
+END_TEST
+
+START_TEST(a_held_batch_grows_a_little_while_the_charges_are_below_the_limit)
+{
+    struct collecting_sink sink;
+    setup(&sink);
+    struct batch *batch = some_spans(0, 2, &budget);
+    batch->answered = true;
+    budget.beyond = budget.limit;
+    ck_assert_ptr_null(grow_by(batch, ARENA_SMALL + 1));
+    struct batch *grown = grow_by(batch, 1000);
+    ck_assert_ptr_nonnull(grown);
+    batch_unref(grown);
+    budget_force(&budget, budget.limit);
+    ck_assert_ptr_null(grow_by(batch, 1000));
+    budget_give(&budget, budget.limit);
+    finish(&sink, batch);
+}
+END_TEST
+
 SUITE_MAIN("batch_edit", what_is_not_edited_passes_as_it_is,
            edits_make_a_new_batch_and_leave_the_old_one, inserted_bytes_live_until_the_end,
            a_batch_without_items_goes_nowhere, the_verdict_of_what_lies_ahead_comes_back,
            without_room_nothing_goes_on_and_the_client_may_try_again,
-           work_that_an_idle_process_has_no_room_for_never_fits)
+           work_that_an_idle_process_has_no_room_for_never_fits, what_a_request_grows_by_needs_room,
+           a_held_batch_grows_a_little_while_the_charges_are_below_the_limit)

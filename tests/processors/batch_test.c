@@ -1,3 +1,4 @@
+#include "lib/base/refusal.h"
 #include "lib/settings/fill.h"
 #include "lib/wire/otlp/otlp.h"
 #include "pipeline/client_info.h"
@@ -248,6 +249,51 @@ START_TEST(a_large_request_is_split_into_very_many)
 }
 END_TEST
 
+static uint32_t most_taken, most_items;
+
+/* Takes no more items than that at once, and so many in all. */
+static enum verdict take_some(void *self, struct batch *batch, struct outlet *next)
+{
+    struct collecting_sink *into = self;
+    if (batch->items > most_taken || collecting_sink_items(into) + batch->items > most_items) {
+        refusal_set("the memory limit is reached", CAUSE_MEMORY);
+        return VERDICT_RETRY;
+    }
+    return outlet_push(next, batch);
+}
+
+START_TEST(without_memory_parts_get_smaller_until_some_passes)
+{
+    given("{send_batch_size: 1000}");
+    struct component starved = *sink.instance.component;
+    struct collecting_sink behind;
+    collecting_sink_init(&behind);
+    starved.consume = take_some;
+    struct instance instance = sink.instance;
+    instance.component = &starved;
+    instance.self = &behind;
+    sink.outlet.processor = &instance;
+    sink.outlet.next = &behind.outlet;
+    most_taken = 2;
+    most_items = 500;
+    consume(some_spans(0, 1000, &budget));
+    for (int i = 0; i < 1000 && collecting_sink_items(&behind) < 500; i++)
+        tick(200 * NS_PER_MS);
+    ck_assert_uint_eq(collecting_sink_items(&behind), 500);
+    most_taken = most_items = 1000;
+    tick(200 * NS_PER_MS);
+    ck_assert_uint_eq(collecting_sink_items(&behind), 1000);
+    for (unsigned i = 0; i < 1000; i++) {
+        unsigned copies = 0;
+        for (size_t b = 0; b < behind.count; b++)
+            copies += some_batch_has(behind.batches[b], i);
+        ck_assert_uint_eq(copies, 1);
+    }
+    collecting_sink_clear(&behind);
+    finish();
+}
+END_TEST
+
 START_TEST(timeout_zero_passes_requests_through_split)
 {
     given("{timeout: 0s, send_batch_max_size: 10000}");
@@ -419,6 +465,7 @@ int main(void)
         a_batch_stays_below_what_a_grpc_server_takes,
         larger_batches_are_split_and_nothing_is_lost,
         a_large_request_is_split_into_very_many,
+        without_memory_parts_get_smaller_until_some_passes,
         timeout_zero_passes_requests_through_split,
         tenants_are_never_mixed,
         requests_with_other_headers_of_the_keys_are_not_merged,
