@@ -12,8 +12,9 @@
 #define RETRY_NS (200 * NS_PER_MS)
 
 /* A group is sent before it grows past this, the largest request that a gRPC exporter sends by
- * default, so that a merged request is not cut again. */
-enum { GROUP_BYTES = 4000000 };
+ * default, so that a merged request is not cut again; or past such a part of the memory limit, as
+ * it may be copied whatever there is. */
+enum { GROUP_BYTES = 4000000, GROUP_SHARE = 8 };
 
 /* Requests that become one: same outlet, same headers of metadata_keys, and mergeable. */
 struct group {
@@ -233,12 +234,18 @@ static void take_out(struct batcher *self, struct group **at, struct group **ful
     *full = group;
 }
 
+static size_t most_bytes(const struct batcher *self)
+{
+    size_t share = budget_share(self->env->budget) / GROUP_SHARE;
+    return share < GROUP_BYTES ? share : GROUP_BYTES;
+}
+
 /* Adds the batch to its group; *full gets the groups to send now. client: that of the group. */
 static bool batch_gather(struct batcher *self, struct batch *batch, struct outlet *next,
                          struct client_info *client, struct group **full)
 {
     struct group **at = batch_find(self, batch, next, client);
-    if (*at && (*at)->requests.bytes + batch->payload->size > GROUP_BYTES) {
+    if (*at && (*at)->requests.bytes + batch->payload->size > most_bytes(self)) {
         take_out(self, at, full);
         at = batch_find(self, batch, next, client);
     }

@@ -294,6 +294,25 @@ START_TEST(without_memory_parts_get_smaller_until_some_passes)
 }
 END_TEST
 
+START_TEST(a_group_is_a_small_part_of_the_memory_limit)
+{
+    given("timeout: 200ms");
+    budget.limit = 32 * 1000;
+    struct batch *batch = some_spans(0, 10, &budget);
+    size_t fit = 1000 / batch->payload->size;
+    ck_assert_uint_gt(fit, 0);
+    consume(batch);
+    for (size_t i = 1; i < fit; i++)
+        consume(some_spans(0, 10, &budget));
+    ck_assert_uint_eq(sink.count, 0);
+    consume(some_spans(0, 10, &budget));
+    ck_assert_uint_eq(sink.count, 1);
+    tick(NS_PER_S);
+    ck_assert_uint_eq(collecting_sink_items(&sink), 10 * (fit + 1));
+    finish();
+}
+END_TEST
+
 START_TEST(timeout_zero_passes_requests_through_split)
 {
     given("{timeout: 0s, send_batch_max_size: 10000}");
@@ -466,6 +485,7 @@ int main(void)
         larger_batches_are_split_and_nothing_is_lost,
         a_large_request_is_split_into_very_many,
         without_memory_parts_get_smaller_until_some_passes,
+        a_group_is_a_small_part_of_the_memory_limit,
         timeout_zero_passes_requests_through_split,
         tenants_are_never_mixed,
         requests_with_other_headers_of_the_keys_are_not_merged,
