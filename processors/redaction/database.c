@@ -16,7 +16,8 @@ static bool is_system(struct view system, const char *name)
 static bool sanitize_sql(const struct redaction *self, struct view system, struct view text,
                          struct bytes *out)
 {
-    return statement_sql(text, is_system(system, "mysql"), self->letter, out);
+    bool mysql = is_system(system, "mysql") || is_system(system, "mariadb");
+    return statement_sql(text, mysql, self->letter, out);
 }
 
 static bool sanitize_redis(const struct redaction *self, struct view system, struct view text,
@@ -104,16 +105,17 @@ struct view database_attribute(const struct redaction *self, struct arena *arena
         const struct database *database = settings_of(self, i);
         bool fits = system.data ? has_system(i, system) : logs;
         if (database->enabled && fits && redaction_lists(&database->attributes, key))
-            text = sanitized(self, arena, i, VIEW(""), text);
+            text = sanitized(self, arena, i, system, text);
     }
     return text;
 }
 
-struct view database_body(const struct redaction *self, struct arena *arena, struct view text)
+struct view database_body(const struct redaction *self, struct arena *arena, struct view system,
+                          struct view text)
 {
     for (size_t i = 0; i < DATABASES && text.data; i++)
         if (settings_of(self, i)->enabled)
-            text = sanitized(self, arena, i, VIEW(""), text);
+            text = sanitized(self, arena, i, system, text);
     return text;
 }
 

@@ -302,7 +302,7 @@ static bool redact_text(struct work *work, struct value *value, const char *path
     }
     struct view made = without_blocked(work, text);
     if (work->self->has_databases && !work->failed) {
-        made = database_body(work->self, work->arena, made);
+        made = database_body(work->self, work->arena, work->system, made);
         work->failed = !made.data;
     }
     if (work->failed || view_eq(made, text))

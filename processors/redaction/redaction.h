@@ -53,7 +53,8 @@ struct view database_system(const struct attributes *list);
  * not named passes all sanitizers that list its key. Data NULL: no room. */
 struct view database_attribute(const struct redaction *self, struct arena *arena, bool logs,
                                struct view system, struct view key, struct view text);
-struct view database_body(const struct redaction *self, struct arena *arena, struct view text);
+struct view database_body(const struct redaction *self, struct arena *arena, struct view system,
+                          struct view text);
 struct view database_span_name(const struct redaction *self, struct arena *arena,
                                struct view system, struct view name);
 

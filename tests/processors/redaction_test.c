@@ -1,6 +1,8 @@
 #include "tests/support/processor_rig.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
+
 #define KV(key, value) "{\"key\":\"" key "\",\"value\":{\"stringValue\":\"" value "\"}}"
 #define LOG(body, attributes)                                                                      \
     "{\"resourceLogs\":[{\"scopeLogs\":[{\"logRecords\":[{\"body\":" body                          \
@@ -48,6 +50,18 @@ START_TEST(values_in_statements_go)
     makes(yaml,
           LOG("{}", KV("db.system", "mysql") "," KV("q", "SELECT a1 FROM t WHERE b='secret' OR 7")),
           KV("q", "SELECT a? FROM t WHERE b=? OR ?"), "secret");
+    static const char *const double_quotes[] = {"mysql", "MariaDB"};
+    for (size_t i = 0; i < 2; i++) {
+        char json[1024];
+        snprintf(
+            json, sizeof json,
+            LOG("{\"stringValue\":\"x = \\\"secret\\\"\"}",
+                KV("db.system.name", "%s") "," KV("q", "SELECT a FROM t WHERE b=\\\"secret\\\"")),
+            double_quotes[i]);
+        makes(yaml, json, KV("q", "SELECT a FROM t WHERE b=?"), "secret");
+    }
+    makes(yaml, LOG("{}", KV("db.system", "postgresql") "," KV("q", "SELECT \\\"a\\\" FROM t")),
+          KV("q", "SELECT \\\"a\\\" FROM t"), "?");
     makes(yaml, LOG("{}", KV("db.system.name", "redis") "," KV("q", "SET k secret EX 5")),
           KV("q", "SET k ? EX 5"), "secret");
     makes(yaml,
