@@ -175,8 +175,11 @@ bool ottl_compare(const struct ottl_value *a, const struct ottl_value *b, enum o
     switch (a->type) {
     case TYPE_BOOL:
         return ordered((int)a->boolean - (int)b->boolean, op);
-    case TYPE_INT:
     case TYPE_TIME:
+        if (a->integer == b->integer)
+            return ordered((a->nanos > b->nanos) - (a->nanos < b->nanos), op);
+        return ordered(a->integer > b->integer ? 1 : -1, op);
+    case TYPE_INT:
     case TYPE_DURATION:
         return ordered((a->integer > b->integer) - (a->integer < b->integer), op);
     case TYPE_DOUBLE:
@@ -247,14 +250,16 @@ static struct ottl_value math_time(struct ottl_run *run, const struct ottl_value
     if (!timed || (!sum && !difference))
         return ottl_fail(run, "unsupported arithmetic on %s and %s", ottl_type_name(a->type),
                          ottl_type_name(b->type));
-    uint64_t x = (uint64_t)a->integer, y = (uint64_t)b->integer;
+    const __int128 x = ottl_nanos(a), y = ottl_nanos(b), made = op == OP_ADD ? x + y : x - y;
     bool time = op == OP_ADD ? a->type == TYPE_TIME || b->type == TYPE_TIME
                              : a->type == TYPE_TIME && b->type == TYPE_DURATION;
-    return (struct ottl_value){.type = time ? TYPE_TIME : TYPE_DURATION,
-                               .zone = !time                  ? NULL
-                                       : a->type == TYPE_TIME ? a->zone
-                                                              : b->zone,
-                               .integer = (int64_t)(op == OP_ADD ? x + y : x - y)};
+    if (time)
+        return ottl_time_at(made, a->type == TYPE_TIME ? a->zone : b->zone);
+    const bool less = made < INT64_MIN, more = made > INT64_MAX;
+    if (!times && (less || more))
+        return ottl_fail(run, "the duration is longer than 292 years");
+    return (struct ottl_value){.type = TYPE_DURATION, /* between times, the longest, as in Go */
+                               .integer = less ? INT64_MIN : more ? INT64_MAX : (int64_t)made};
 }
 
 static struct ottl_value math(const struct ottl_node *node, struct ottl_run *run)

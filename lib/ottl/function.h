@@ -64,6 +64,9 @@ struct view ottl_hex_text(struct ottl_run *run, struct view bytes);
 struct view ottl_time_text(struct ottl_run *run, const struct ottl_value *value,
                            struct view format);
 struct tm ottl_time_parts(const struct ottl_value *value);
+/* How many of a unit of nanoseconds a time is after 1970, rounded down. The run fails if that is no
+ * int64, as of nanoseconds before 1677 and after 2262. */
+int64_t ottl_time_in(struct ottl_run *run, const struct ottl_value *time, int64_t unit);
 /* A duration as Go prints it: 1h30m0.5s. */
 void ottl_duration_text(int64_t ns, char text[64]);
 

@@ -243,7 +243,7 @@ static struct ottl_value get_time(const struct ottl_node *path, const struct ott
     int64_t nanos = (int64_t)record_fixed64(ottl_path_record(path, run), number);
     if (named->access == ACCESS_NANOS)
         return ottl_int(nanos);
-    return (struct ottl_value){.type = TYPE_TIME, .integer = nanos};
+    return ottl_time_at(nanos, NULL);
 }
 
 static struct ottl_value get_field(const struct ottl_node *path, const struct ottl_run *run)

@@ -1,4 +1,5 @@
 /* Setting of paths. */
+#include "lib/ottl/function.h"
 #include "lib/ottl/path.h"
 
 #include "lib/wire/proto/text.h"
@@ -399,6 +400,9 @@ static void set_field(const struct ottl_node *path, struct ottl_run *run,
                                                   : TYPE_INT;
     if (!is(run, path, to, type))
         return;
+    int64_t nanos = access == ACCESS_TIME ? ottl_time_in(run, to, 1) : to->integer;
+    if (run->failed)
+        return;
     if (path->context == OTTL_PROFILE && number == PROFILE_DURATION && to->integer < 0) {
         ottl_fail(run, "%.*s must not be negative", VIEW_ARG(path->name));
         return;
@@ -415,7 +419,7 @@ static void set_field(const struct ottl_node *path, struct ottl_run *run,
     else if (access == ACCESS_VARINT)
         record_set_varint(record, number, varint_of(path, to->integer));
     else
-        record_set_fixed64(record, number, (uint64_t)to->integer);
+        record_set_fixed64(record, number, (uint64_t)nanos);
 }
 
 void ottl_path_set(const struct ottl_node *path, struct ottl_run *run, const struct ottl_value *to)

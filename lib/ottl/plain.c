@@ -74,15 +74,15 @@ static bool add_terms(struct ottl_sum *sum, const struct ottl_node *node, bool m
     if (node->kind == NODE_MATH)
         return add_terms(sum, node->items[0], minus) &&
                add_terms(sum, node->items[1], minus != (node->op == OP_SUB));
-    const uint64_t constant = (uint64_t)node->value.integer;
-    sum->constant += minus ? 0 - constant : constant;
+    const __int128 constant = node->value.integer;
+    sum->constant += minus ? -constant : constant;
     return true;
 }
 
 static bool bind_sums(const struct ottl_node *node, struct ottl_plain *plain)
 {
     const enum ottl_type type = type_of(node->items[0]);
-    *plain = (struct ottl_plain){.kind = PLAIN_SUMS, .op = node->op};
+    *plain = (struct ottl_plain){.kind = PLAIN_SUMS, .op = node->op, .wraps = type == TYPE_INT};
     return type != TYPE_NIL && type_of(node->items[1]) == type &&
            add_terms(&plain->sums[0], node->items[0], false) &&
            add_terms(&plain->sums[1], node->items[1], false);
@@ -124,26 +124,30 @@ __attribute__((noinline)) bool ottl_plain_compare(const struct ottl_plain *plain
     return ottl_compare(&found, &plain->literal, plain->op);
 }
 
-static inline int64_t sum_of(const struct ottl_sum *sum, const struct request_edit *at)
+static inline __int128 sum_of(const struct ottl_sum *sum, const struct request_edit *at)
 {
-    uint64_t all = sum->constant;
+    __int128 all = sum->constant;
     for (const struct ottl_term *term = sum->terms; term < sum->terms + sum->count; term++) {
         const struct record *record = &at->records[term->level];
         struct proto_field field;
-        uint64_t value = 0;
+        int64_t value = 0;
         if (term->fixed64)
-            value = record_fixed64(record, term->number);
+            value = (int64_t)record_fixed64(record, term->number);
         else if (record_get(record, term->number, &field))
-            value = field.value;
-        all += term->minus ? 0 - value : value;
+            value = (int64_t)field.value;
+        all += term->minus ? -(__int128)value : value;
     }
-    return (int64_t)all;
+    return all;
 }
 
 __attribute__((noinline)) bool ottl_plain_compare_sums(const struct ottl_plain *plain,
                                                        struct request_edit *at)
 {
-    const int64_t a = sum_of(&plain->sums[0], at), b = sum_of(&plain->sums[1], at);
+    __int128 a = sum_of(&plain->sums[0], at), b = sum_of(&plain->sums[1], at);
+    if (plain->wraps) {
+        a = (int64_t)a;
+        b = (int64_t)b;
+    }
     switch ((int)plain->op) {
     case OP_EQ:
         return a == b;

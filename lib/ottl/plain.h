@@ -9,7 +9,7 @@
 
 enum { OTTL_TERMS = 3 };
 
-/* Fields that are whole numbers, times or durations, and a constant; it wraps around, as in Go. */
+/* Fields that are whole numbers, times or durations, and a constant. */
 struct ottl_sum {
     struct ottl_term {
         enum edit_level level;
@@ -18,7 +18,7 @@ struct ottl_sum {
         bool minus;
     } terms[OTTL_TERMS];
     size_t count;
-    uint64_t constant;
+    __int128 constant;
 };
 
 struct ottl_plain {
@@ -29,6 +29,7 @@ struct ottl_plain {
     struct view key;           /* the attribute's */
     bool equality;             /* of an attribute: == or != with a string */
     struct ottl_value literal; /* its bytes are the statement's */
+    bool wraps;                /* sums of ints wrap around, as in Go */
     struct ottl_sum sums[2];   /* left and right */
 };
 

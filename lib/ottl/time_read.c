@@ -328,8 +328,7 @@ static bool day_exists(const struct reading *reading)
 
 static struct ottl_value zoned(int64_t seconds, int64_t fraction, const struct zone *zone)
 {
-    uint64_t ns = (uint64_t)seconds * (uint64_t)SECOND + (uint64_t)fraction;
-    return (struct ottl_value){.type = TYPE_TIME, .integer = (int64_t)ns, .zone = zone};
+    return ottl_time(seconds, (uint32_t)fraction, zone);
 }
 
 static const struct zone *fixed(struct ottl_run *run, struct view name, int32_t offset)

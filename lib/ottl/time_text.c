@@ -5,9 +5,8 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
-
-#define SECOND INT64_C(1000000000)
 
 const char *const time_months[] = {"January",   "February", "March",    "April",
                                    "May",       "June",     "July",     "August",
@@ -90,15 +89,8 @@ struct shown {
 
 static struct shown shown_of(const struct ottl_value *value)
 {
-    struct shown shown;
-    int64_t whole = value->integer / SECOND;
-    shown.fraction = value->integer % SECOND;
-    if (shown.fraction < 0) {
-        shown.fraction += SECOND;
-        whole--;
-    }
-    shown.period = zone_at(value->zone, whole);
-    time_t seconds = (time_t)(whole + shown.period.offset);
+    struct shown shown = {.fraction = value->nanos, .period = zone_at(value->zone, value->integer)};
+    time_t seconds = (time_t)(value->integer + shown.period.offset);
     gmtime_r(&seconds, &shown.parts);
     return shown;
 }
@@ -167,15 +159,18 @@ static bool write_name(struct bytes *out, const char *name, bool full)
 static const char *number_of(char part, const struct tm *tm, int *number)
 {
     int half = tm->tm_hour % 12 ? tm->tm_hour % 12 : 12;
-    *number = part == 'Y'           ? tm->tm_year + 1900
-              : part == 'y'         ? (tm->tm_year + 1900) % 100
+    int year = tm->tm_year + 1900;
+    *number = part == 'Y'           ? year
+              : part == 'y'         ? abs(year) % 100
               : strchr("moq", part) ? tm->tm_mon + 1
               : strchr("deg", part) ? tm->tm_mday
               : part == 'H'         ? tm->tm_hour
               : strchr("Il", part)  ? half
               : part == 'M'         ? tm->tm_min
                                     : tm->tm_sec;
-    return part == 'Y' ? "%04d" : part == 'o' ? "_%d" : part == 'e' ? "%2d" : "%02d";
+    if (part == 'Y')
+        return year < 0 ? "%05d" : "%04d";
+    return part == 'o' ? "_%d" : part == 'e' ? "%2d" : "%02d";
 }
 
 #pragma GCC diagnostic push

@@ -7,11 +7,7 @@
 #include <time.h>
 
 #define SECOND INT64_C(1000000000)
-
-static struct ottl_value time_of(int64_t ns, const struct zone *zone)
-{
-    return (struct ottl_value){.type = TYPE_TIME, .integer = ns, .zone = zone};
-}
+#define SECONDS_MOST 9223372036853LL /* their microseconds are an int64 */
 
 static struct ottl_value duration_of(int64_t ns)
 {
@@ -37,20 +33,25 @@ static int64_t arg_of(struct ottl_run *run, const struct ottl_node *call, enum o
 static struct ottl_value now(struct ottl_run *run, const struct ottl_node *call)
 {
     (void)call;
-    return time_of((int64_t)clock_wall(run->clock), zone_local());
+    return ottl_time_at((int64_t)clock_wall(run->clock), zone_local());
 }
 
 /* ---- parts of a time ---- */
 
-static int64_t floor_div(int64_t a, int64_t b)
+int64_t ottl_time_in(struct ottl_run *run, const struct ottl_value *time, int64_t unit)
 {
-    return a / b - (a % b < 0);
+    const __int128 ns = ottl_nanos(time), units = ns / unit - (ns % unit < 0);
+    if (units < INT64_MIN || units > INT64_MAX)
+        ottl_fail(run, "the time is in the year %d, expected one from 1678 to 2261",
+                  ottl_time_parts(time).tm_year + 1900);
+    return (int64_t)units;
 }
 
 static struct ottl_value unix_of(struct ottl_run *run, const struct ottl_node *call, int64_t unit)
 {
-    int64_t ns = arg_of(run, call, TYPE_TIME);
-    return run->failed ? ottl_nil() : ottl_int(floor_div(ns, unit));
+    struct ottl_value time = typed_arg(run, call, TYPE_TIME);
+    int64_t units = run->failed ? 0 : ottl_time_in(run, &time, unit);
+    return run->failed ? ottl_nil() : ottl_int(units);
 }
 
 static struct ottl_value unix_nano(struct ottl_run *run, const struct ottl_node *call)
@@ -77,7 +78,9 @@ static struct ottl_value unix_time(struct ottl_run *run, const struct ottl_node 
 {
     int64_t seconds = ottl_arg_int(run, call, 0);
     int64_t ns = ottl_has(call, 1) ? ottl_arg_int(run, call, 1) : 0;
-    return time_of((int64_t)((uint64_t)seconds * (uint64_t)SECOND + (uint64_t)ns), zone_local());
+    if (seconds > SECONDS_MOST || seconds < -SECONDS_MOST)
+        return ottl_fail(run, "Unix takes at most %lld seconds, 292000 years", SECONDS_MOST);
+    return ottl_time_at((__int128)seconds * SECOND + ns, zone_local());
 }
 
 #define PART(name, expression)                                                                     \
@@ -97,21 +100,22 @@ PART(weekday, parts.tm_wday)
 
 static struct ottl_value nanosecond(struct ottl_run *run, const struct ottl_node *call)
 {
-    int64_t ns = arg_of(run, call, TYPE_TIME);
-    return run->failed ? ottl_nil() : ottl_int(ns - floor_div(ns, SECOND) * SECOND);
+    struct ottl_value time = typed_arg(run, call, TYPE_TIME);
+    return run->failed ? ottl_nil() : ottl_int(time.nanos);
 }
 
 /* Down to a multiple of a duration since the year 1, as Go truncates times. */
 static struct ottl_value truncate_time(struct ottl_run *run, const struct ottl_node *call)
 {
-    const __int128 epoch = (__int128)INT64_C(62135596800) * SECOND; /* since the year 1 */
+    const __int128 year_1 = (__int128)INT64_C(-62135596800) * SECOND;
     struct ottl_value time = typed_arg(run, call, TYPE_TIME);
     struct ottl_value unit = ottl_arg(run, call, 1);
     if (!run->failed && unit.type != TYPE_DURATION)
         ottl_fail(run, "TruncateTime takes a duration, not %s", ottl_type_name(unit.type));
     if (run->failed || unit.integer <= 0)
         return run->failed ? ottl_nil() : time;
-    return time_of((int64_t)(time.integer - (epoch + time.integer) % unit.integer), time.zone);
+    const __int128 ns = ottl_nanos(&time), over = (ns - year_1) % unit.integer;
+    return ottl_time_at(ns - over - (over < 0 ? unit.integer : 0), time.zone);
 }
 
 /* ---- durations ---- */
@@ -154,8 +158,9 @@ static bool parse_duration(struct view text, int64_t *ns)
         sum += number * units[i].size;
         at += unit;
     }
-    *ns = (int64_t)(minus ? -sum : sum);
-    return sum < 9.2e18L;
+    bool fits = sum < 0x1p63L;
+    *ns = fits ? (int64_t)(minus ? -sum : sum) : 0;
+    return fits;
 }
 
 static struct ottl_value duration(struct ottl_run *run, const struct ottl_node *call)

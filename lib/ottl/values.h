@@ -13,7 +13,7 @@ enum ottl_type {
     TYPE_BYTES,
     TYPE_LIST, /* body of an ArrayValue */
     TYPE_MAP,  /* body of a KeyValueList */
-    TYPE_TIME, /* nanoseconds since the epoch */
+    TYPE_TIME,
     TYPE_DURATION,
     TYPE_TRACE_ID,
     TYPE_SPAN_ID
@@ -23,11 +23,12 @@ struct zone;
 
 struct ottl_value {
     enum ottl_type type;
+    uint32_t nanos; /* TIME: since its second began */
     union {
         struct view bytes;
         bool boolean;
         struct {
-            int64_t integer;         /* INT; TIME, DURATION: nanoseconds */
+            int64_t integer;         /* INT; TIME: seconds since 1970; DURATION: nanoseconds */
             const struct zone *zone; /* TIME: that it is shown in; NULL: UTC */
         };
         double number;
@@ -59,6 +60,25 @@ static inline struct ottl_value ottl_bytes(enum ottl_type type, struct view byte
 static inline struct ottl_value ottl_string(struct view text)
 {
     return ottl_bytes(TYPE_STRING, text);
+}
+
+static inline struct ottl_value ottl_time(int64_t seconds, uint32_t nanos, const struct zone *zone)
+{
+    return (struct ottl_value){
+        .type = TYPE_TIME, .nanos = nanos, .integer = seconds, .zone = zone};
+}
+/* A time by its nanoseconds since 1970. */
+static inline struct ottl_value ottl_time_at(__int128 ns, const struct zone *zone)
+{
+    int64_t seconds = (int64_t)(ns / 1000000000), rest = (int64_t)(ns % 1000000000);
+    return rest < 0 ? ottl_time(seconds - 1, (uint32_t)(rest + 1000000000), zone)
+                    : ottl_time(seconds, (uint32_t)rest, zone);
+}
+/* Nanoseconds of a duration, or of a time since 1970. */
+static inline __int128 ottl_nanos(const struct ottl_value *value)
+{
+    return value->type == TYPE_TIME ? (__int128)value->integer * 1000000000 + value->nanos
+                                    : value->integer;
 }
 
 struct ottl_value ottl_of_value(const struct value *value);

@@ -170,13 +170,15 @@ static struct zone_period ruled_at(const struct zone *zone, int64_t last, int64_
 {
     int64_t start = last, end = INT64_MAX;
     const struct kind *kind = &zone->standard;
-    if (!zone->has_summer || seconds > INT64_C(253402300800)) /* the year 10000 */
+    if (!zone->has_summer)
         return period_of(kind, start, end);
-    int64_t days = (seconds + zone->standard.offset) / DAY, year = 1970 + days / 366;
+    const int64_t cycle = INT64_C(146097) * DAY; /* 400 years, after which the calendar repeats */
+    const int64_t shift = (seconds / cycle - (seconds % cycle < 0)) * cycle;
+    int64_t days = (seconds - shift + zone->standard.offset) / DAY, year = 1970 + days / 366;
     while (days_before_year(year + 1) <= days)
         year++;
     for (int64_t each = year - 1; each <= year + 1; each++) {
-        int64_t zero = days_before_year(each) * DAY;
+        int64_t zero = shift + days_before_year(each) * DAY;
         int64_t summer = zero + change_in(&zone->to_summer, each) - zone->standard.offset;
         int64_t winter = zero + change_in(&zone->to_standard, each) - zone->summer.offset;
         for (int i = 0; i < 2; i++) {
