@@ -2,6 +2,7 @@
 #include "lib/ottl/function.h"
 
 #include "lib/base/digests.h"
+#include "lib/base/utf8.h"
 #include "lib/wire/http/base64.h"
 #include "lib/wire/proto/text.h"
 
@@ -9,6 +10,7 @@
 #include <ctype.h>
 #include <endian.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/random.h>
 
 /* ---- IsInCIDR ---- */
@@ -263,16 +265,45 @@ static struct ottl_value from_base64(struct ottl_run *run, const struct ottl_nod
     return ottl_made_text(run, &out, ok && !bad);
 }
 
+/* How many bytes at the start of a text, which is no character, Go replaces together: those that a
+ * character can begin with (Unicode 16, D93b). */
+static size_t broken_character(struct view text)
+{
+    uint8_t lead = text.data[0], low = 0x80, high = 0xbf;
+    size_t size = lead < 0xc2 || lead > 0xf4 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4, at = 1;
+    low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : low;
+    high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : high;
+    for (; at < size && at < text.size && text.data[at] >= low && text.data[at] <= high; at++)
+        low = 0x80, high = 0xbf;
+    return at;
+}
+
+static struct ottl_value from_utf8(struct ottl_run *run, struct view text)
+{
+    struct bytes out;
+    bool ok = true;
+    if (utf8_valid(text))
+        return ottl_string(text);
+    bytes_init(&out, (size_t)16 << 20, NULL);
+    while (ok && text.size) {
+        size_t size = utf8_character(text), taken = size ? size : broken_character(text);
+        struct view made = size ? (struct view){text.data, size} : VIEW("\xef\xbf\xbd");
+        ok = bytes_append_view(&out, made) == BYTES_OK;
+        text = (struct view){text.data + taken, text.size - taken};
+    }
+    return ottl_made_text(run, &out, ok);
+}
+
 static struct ottl_value decode(struct ottl_run *run, const struct ottl_node *call)
 {
     struct ottl_value value = ottl_arg(run, call, 0);
-    struct view encoding = call->items[1]->value.bytes, text = value.bytes;
-    if (!run->failed && value.type != TYPE_BYTES)
-        text = ottl_text_of(run, &value);
-    if (run->failed || !text.data)
-        return run->failed ? ottl_nil() : ottl_fail(run, "Decode takes a string or bytes");
-    return view_starts(encoding, VIEW("base64")) ? from_base64(run, call, text, encoding)
-                                                 : ottl_string(text);
+    struct view encoding = call->items[1]->value.bytes;
+    if (!run->failed && value.type != TYPE_BYTES && value.type != TYPE_STRING)
+        ottl_fail(run, "Decode takes a string or bytes, not %s", ottl_type_name(value.type));
+    if (run->failed)
+        return ottl_nil();
+    return view_starts(encoding, VIEW("base64")) ? from_base64(run, call, value.bytes, encoding)
+                                                 : from_utf8(run, value.bytes);
 }
 
 static struct ottl_value base64_decoded(struct ottl_run *run, const struct ottl_node *call)
@@ -283,13 +314,17 @@ static struct ottl_value base64_decoded(struct ottl_run *run, const struct ottl_
 
 static const char *check_encoding(const struct ottl_node *call)
 {
-    static const char *const encodings[] = {"base64",         "base64-raw", "base64-url",
-                                            "base64-raw-url", "utf-8",      "utf8",
-                                            "us-ascii",       "ascii",      NULL};
-    return ottl_is_one_of(call->items[1], encodings)
-               ? NULL
-               : "expected the encoding \"base64\", \"base64-raw\", \"base64-url\", "
-                 "\"base64-raw-url\", \"utf-8\" or \"us-ascii\"";
+    static const char *const variants[] = {"base64", "base64-raw", "base64-url", "base64-raw-url",
+                                           NULL};
+    static const char *const characters[] = {"utf-8", "utf8", "us-ascii", "ascii"};
+    bool known = ottl_is_one_of(call->items[1], variants);
+    struct view name = ottl_is_text(call->items[1]) ? call->items[1]->value.bytes : VIEW("");
+    for (size_t i = 0; i < sizeof characters / sizeof *characters; i++)
+        known = known || (name.size == strlen(characters[i]) &&
+                          strncasecmp((const char *)name.data, characters[i], name.size) == 0);
+    return known ? NULL
+                 : "expected the encoding \"base64\", \"base64-raw\", \"base64-url\", "
+                   "\"base64-raw-url\", \"utf-8\" or \"us-ascii\"";
 }
 
 /* ---- UUID (RFC 9562) ---- */

@@ -255,11 +255,14 @@ static struct ottl_value math_time(struct ottl_run *run, const struct ottl_value
                              : a->type == TYPE_TIME && b->type == TYPE_DURATION;
     if (time)
         return ottl_time_at(made, a->type == TYPE_TIME ? a->zone : b->zone);
-    const bool less = made < INT64_MIN, more = made > INT64_MAX;
+    const bool less = made < INT64_MIN;
+    const bool more = made > INT64_MAX;
     if (!times && (less || more))
         return ottl_fail(run, "the duration is longer than 292 years");
     return (struct ottl_value){.type = TYPE_DURATION, /* between times, the longest, as in Go */
-                               .integer = less ? INT64_MIN : more ? INT64_MAX : (int64_t)made};
+                               .integer = less   ? INT64_MIN
+                                          : more ? INT64_MAX
+                                                 : (int64_t)made};
 }
 
 static struct ottl_value math(const struct ottl_node *node, struct ottl_run *run)

@@ -291,8 +291,12 @@ static void set_kind(const struct ottl_node *path, struct ottl_run *run,
     if (!is(run, path, to, TYPE_STRING))
         return;
     for (unsigned i = 0; i < 6; i++)
-        if (view_eq(to->bytes, view_of(path->field->access == ACCESS_KIND_OLD ? old[i] : names[i])))
+        if (view_eq(to->bytes,
+                    view_of(path->field->access == ACCESS_KIND_OLD ? old[i] : names[i]))) {
             record_set_varint(ottl_path_record(path, run), path->field->number, i);
+            return;
+        }
+    ottl_fail(run, "unknown span kind %.*s", VIEW_ARG(to->bytes));
 }
 
 /* Fields of the Status, which is added if it is absent. */

@@ -4,6 +4,7 @@
 #include "lib/wire/proto/text.h"
 
 #include <ctype.h>
+#include <endian.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -171,14 +172,19 @@ static struct ottl_value len(struct ottl_run *run, const struct ottl_node *call)
 
 enum { TRACE_ID_SIZE = 16, SPAN_ID_SIZE = 8 };
 
-/* Bytes, or hex digits. False: it is not an id of that size. */
+/* The bytes of an id or its hex digits, in bytes or a string; of a number its bits. False: it is
+ * not an id of that size. */
 static bool read_id(const struct ottl_value *value, size_t size, uint8_t id[TRACE_ID_SIZE])
 {
-    if (value->type == TYPE_STRING)
-        return text_hex_bytes(value->bytes, id, size);
-    if (value->type != TYPE_BYTES || value->bytes.size != size)
+    uint64_t bits = htobe64((uint64_t)value->integer); /* of a double too */
+    struct view bytes = {(uint8_t *)&bits, sizeof bits};
+    if (value->type == TYPE_STRING || value->type == TYPE_BYTES)
+        bytes = value->bytes;
+    else if (value->type != TYPE_INT && value->type != TYPE_DOUBLE)
         return false;
-    memcpy(id, value->bytes.data, size);
+    if (bytes.size != size)
+        return text_hex_bytes(bytes, id, size);
+    memcpy(id, bytes.data, size);
     return true;
 }
 
