@@ -222,6 +222,7 @@ static struct ottl_value hex(struct ottl_run *run, const struct ottl_node *call)
     case TYPE_DURATION:
     case TYPE_TRACE_ID:
     case TYPE_SPAN_ID:
+    case TYPE_MESSAGES:
         break;
     }
     return ottl_fail(run, "Hex takes bytes, a string, a number or a bool, not %s",

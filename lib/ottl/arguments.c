@@ -214,6 +214,8 @@ struct view ottl_text_of(struct ottl_run *run, const struct ottl_value *value)
         return decimals(run, value->bytes);
     case TYPE_TIME:
         return ottl_time_text(run, value, VIEW("\"%FT%T.%s%:\""));
+    case TYPE_MESSAGES: /* as Go shows a type without exported fields */
+        return ottl_keep_text(run, "{}");
     case TYPE_DURATION:
         snprintf(text, sizeof text, "%lld", (long long)value->integer);
         return ottl_keep_text(run, text);

@@ -89,6 +89,7 @@ bool ottl_to_value(const struct ottl_value *from, struct value *to)
     case TYPE_DURATION:
     case TYPE_TRACE_ID:
     case TYPE_SPAN_ID:
+    case TYPE_MESSAGES:
         break;
     }
     return false;
@@ -116,6 +117,7 @@ const char *ottl_type_name(enum ottl_type type)
         [TYPE_DURATION] = "a duration",
         [TYPE_TRACE_ID] = "a trace id",
         [TYPE_SPAN_ID] = "a span id",
+        [TYPE_MESSAGES] = "a list of records",
     };
     return names[type];
 }
@@ -197,6 +199,7 @@ bool ottl_compare(const struct ottl_value *a, const struct ottl_value *b, enum o
         ottl_to_value(b, &y);
         return op == OP_EQ ? value_equal(&x, &y) : op == OP_NE && !value_equal(&x, &y);
     case TYPE_NIL:
+    case TYPE_MESSAGES:
         break;
     }
     return false;

@@ -337,6 +337,14 @@ static size_t csv_quoted(struct csv *csv, uint8_t *out)
     return size;
 }
 
+/* Skips line ends, and so the empty lines that Go's reader skips. False: the text ends. */
+static bool csv_skip_lines(struct csv *csv)
+{
+    while (csv->at < csv->text.size && csv->text.data[csv->at] == '\n')
+        csv->at++;
+    return csv->at < csv->text.size;
+}
+
 /* Reads a field into out, which is large enough. Line ends are part of it: there is one row. */
 static size_t csv_field(struct csv *csv, uint8_t *out)
 {
@@ -352,10 +360,21 @@ static size_t csv_field(struct csv *csv, uint8_t *out)
         }
         csv->bad = csv->bad || (c == '"' && csv->mode == CSV_STRICT);
         begins = c == '\n';
-        out[size++] = c;
         csv->at++;
+        if (!begins || !quotes || csv_skip_lines(csv))
+            out[size++] = c;
     }
     return size;
+}
+
+/* Into room, which is large enough: with \n at the ends of lines, and no \r at the end. */
+static struct view csv_lines(struct view text, uint8_t *room)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] != '\r' || (i + 1 < text.size && text.data[i + 1] != '\n'))
+            room[size++] = text.data[i];
+    return (struct view){room, size};
 }
 
 static struct ottl_value parse_csv(struct ottl_run *run, const struct ottl_node *call)
@@ -373,12 +392,16 @@ static struct ottl_value parse_csv(struct ottl_run *run, const struct ottl_node 
     csv.mode = view_eq(mode, VIEW("strict"))       ? CSV_STRICT
                : view_eq(mode, VIEW("lazyQuotes")) ? CSV_LAZY
                                                    : CSV_NO_QUOTES;
-    if (!run->failed && (!header.size || (!text.size && csv.mode != CSV_NO_QUOTES)))
-        ottl_fail(run, "ParseCSV: the %s is empty", header.size ? "text" : "header");
     uint8_t *room =
-        run->failed ? NULL : arena_array_raw(ottl_arena(run), text.size + header.size + 1, 1);
+        run->failed ? NULL : arena_array_raw(ottl_arena(run), 2 * text.size + header.size + 1, 1);
     if (!room)
         return run->failed ? ottl_nil() : ottl_fail(run, "out of memory");
+    if (csv.mode != CSV_NO_QUOTES) {
+        csv.text = csv_lines(text, room);
+        room += csv.text.size;
+    }
+    if (!header.size || (csv.mode != CSV_NO_QUOTES && !csv_skip_lines(&csv)))
+        return ottl_fail(run, "ParseCSV: the %s is empty", header.size ? "text" : "header");
     attributes_read(&list, VIEW(""), 1, ottl_arena(run));
     for (bool more = true; more;) {
         struct view key = {room, csv_field(&names, room)};

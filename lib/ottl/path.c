@@ -165,20 +165,14 @@ static struct ottl_value get_state(const struct ottl_node *path, struct ottl_run
     return ottl_string(state_member(state, key.bytes));
 }
 
-/* Messages that can only be counted: a list of as many empty values. */
-static struct ottl_value countable(struct ottl_run *run, struct view message, uint32_t number)
+static struct ottl_value countable(struct view message, uint32_t number)
 {
     struct proto_scan scan = proto_scan_begin(message);
     struct proto_field field;
-    size_t count = 0;
+    struct ottl_value messages = {.type = TYPE_MESSAGES};
     while (proto_scan_next(&scan, &field))
-        count += field.number == number;
-    uint8_t *body = arena_alloc(ottl_arena(run), 2 * count + 1);
-    if (!body)
-        return ottl_fail(run, "out of memory");
-    for (size_t i = 0; i < count; i++)
-        body[2 * i] = 1 << 3 | WIRE_LEN;
-    return ottl_bytes(TYPE_LIST, (struct view){body, 2 * count});
+        messages.integer += field.number == number;
+    return messages;
 }
 
 static struct ottl_value get_list(const struct ottl_node *path, struct ottl_run *run)
@@ -186,8 +180,8 @@ static struct ottl_value get_list(const struct ottl_node *path, struct ottl_run 
     const struct record *record = ottl_path_record(path, run);
     struct proto_field data;
     if (path->context != OTTL_METRIC)
-        return countable(run, record->body, path->field->number);
-    return ottl_metric_data(record, &data) ? countable(run, data.bytes, 1) : ottl_nil();
+        return countable(record->body, path->field->number);
+    return ottl_metric_data(record, &data) ? countable(data.bytes, 1) : ottl_nil();
 }
 
 static struct ottl_value get_metric(const struct ottl_node *path, struct ottl_run *run)
@@ -225,7 +219,7 @@ static struct ottl_value get_point(const struct ottl_node *path, struct ottl_run
     case AS_DOUBLE:
         return ottl_double(there ? double_of(field.value) : 0);
     case AS_LIST:
-        return countable(run, point->body, number);
+        return countable(point->body, number);
     case AS_NOTHING:
     case AS_UINT32:
     case AS_INT32:

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#define SECOND INT64_C(1000000000)
+#define SECOND       INT64_C(1000000000)
 #define SECONDS_MOST 9223372036853LL /* their microseconds are an int64 */
 
 static struct ottl_value duration_of(int64_t ns)

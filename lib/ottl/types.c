@@ -43,7 +43,8 @@ static struct ottl_value is_map(struct ottl_run *run, const struct ottl_node *ca
 
 static struct ottl_value is_list(struct ottl_run *run, const struct ottl_node *call)
 {
-    return is_type(run, call, TYPE_LIST);
+    struct ottl_value value = ottl_arg(run, call, 0);
+    return ottl_bool(value.type == TYPE_LIST || value.type == TYPE_MESSAGES);
 }
 
 /* Copies the text of a float without its underscores, which separate digits as in Go. False: one
@@ -159,6 +160,8 @@ static struct ottl_value len(struct ottl_run *run, const struct ottl_node *call)
         return ottl_nil();
     if (value.type == TYPE_STRING || value.type == TYPE_BYTES)
         return ottl_int((int64_t)value.bytes.size);
+    if (value.type == TYPE_MESSAGES)
+        return ottl_int(value.integer);
     if (value.type != TYPE_LIST && value.type != TYPE_MAP)
         return ottl_fail(run, "Len takes a string, bytes, list or map, not %s",
                          ottl_type_name(value.type));
@@ -328,13 +331,14 @@ static struct ottl_value is_empty(struct ottl_run *run, const struct ottl_node *
     case TYPE_SPAN_ID:
         return ottl_bool(all_zero(value.bytes));
     case TYPE_TIME: /* the epoch is a time too */
+    case TYPE_MESSAGES:
         break;
     }
     return ottl_bool(false);
 }
 
-/* The base by the prefix 0x, 0b, 0o or 0, which is removed. */
-static int64_t base_of(struct view *digits)
+/* The base by the prefix 0x, 0b, 0o or 0, which is removed. *prefixed: it has one. */
+static int64_t base_of(struct view *digits, bool *prefixed)
 {
     static const struct {
         const char *prefix;
@@ -345,8 +349,10 @@ static int64_t base_of(struct view *digits)
         if (digits->size <= prefix.size || !view_starts(*digits, prefix))
             continue;
         *digits = (struct view){digits->data + prefix.size, digits->size - prefix.size};
+        *prefixed = true;
         return prefixes[i].base;
     }
+    *prefixed = false;
     return 10;
 }
 
@@ -358,11 +364,17 @@ static int digit_of(uint8_t c)
     return c >= 'a' && c <= 'z' ? c - 'a' + 10 : 36;
 }
 
-static bool parse_digits(struct view digits, uint64_t base, uint64_t most, uint64_t *sum)
+/* after: what may be between digits may stand in front of the first. */
+static bool parse_digits(struct view digits, uint64_t base, bool underscores, bool after,
+                         uint64_t most, uint64_t *sum)
 {
     *sum = 0;
     for (size_t i = 0; i < digits.size; i++) {
         uint64_t digit = (uint64_t)digit_of(digits.data[i]);
+        bool between = underscores && digits.data[i] == '_' && after && i + 1 < digits.size;
+        after = !between;
+        if (between)
+            continue;
         if (digit >= base || *sum > (most - digit) / base)
             return false;
         *sum = *sum * base + digit;
@@ -381,9 +393,10 @@ static struct ottl_value parse_int(struct ottl_run *run, const struct ottl_node 
         return ottl_fail(run, "ParseInt: base %lld, expected 0 or 2 to 36", (long long)base);
     bool minus = digits.size && *digits.data == '-', sign = minus || view_starts(digits, VIEW("+"));
     digits = (struct view){digits.data + sign, digits.size - sign};
-    if (base == 0)
-        base = base_of(&digits);
-    if (!parse_digits(digits, (uint64_t)base, (uint64_t)INT64_MAX + minus, &sum))
+    bool any = base == 0, prefixed = false;
+    if (any)
+        base = base_of(&digits, &prefixed);
+    if (!parse_digits(digits, (uint64_t)base, any, prefixed, (uint64_t)INT64_MAX + minus, &sum))
         return ottl_fail(run, "ParseInt: not an integer in base %lld", (long long)base);
     return ottl_int((int64_t)(minus ? 0 - sum : sum));
 }

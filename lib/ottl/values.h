@@ -16,7 +16,8 @@ enum ottl_type {
     TYPE_TIME,
     TYPE_DURATION,
     TYPE_TRACE_ID,
-    TYPE_SPAN_ID
+    TYPE_SPAN_ID,
+    TYPE_MESSAGES /* such as a span's events, which can only be counted */
 };
 
 struct zone;
@@ -28,7 +29,8 @@ struct ottl_value {
         struct view bytes;
         bool boolean;
         struct {
-            int64_t integer;         /* INT; TIME: seconds since 1970; DURATION: nanoseconds */
+            int64_t integer;         /* INT; TIME: seconds since 1970; DURATION: nanoseconds;
+                                        MESSAGES: how many */
             const struct zone *zone; /* TIME: that it is shown in; NULL: UTC */
         };
         double number;
@@ -64,8 +66,7 @@ static inline struct ottl_value ottl_string(struct view text)
 
 static inline struct ottl_value ottl_time(int64_t seconds, uint32_t nanos, const struct zone *zone)
 {
-    return (struct ottl_value){
-        .type = TYPE_TIME, .nanos = nanos, .integer = seconds, .zone = zone};
+    return (struct ottl_value){.type = TYPE_TIME, .nanos = nanos, .integer = seconds, .zone = zone};
 }
 /* A time by its nanoseconds since 1970. */
 static inline struct ottl_value ottl_time_at(__int128 ns, const struct zone *zone)
