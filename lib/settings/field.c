@@ -201,8 +201,9 @@ static void set_choice(const struct field *field)
 {
     const char *const *choices = field->key->choices;
     const char *text = node_string(field->node);
+    bool exact = field->key->flags & KEY_EXACT;
     for (int i = 0; text && choices[i]; i++)
-        if (strcasecmp(choices[i], text) == 0) {
+        if ((exact ? strcmp : strcasecmp)(choices[i], text) == 0) {
             *(int *)field->at = i;
             return;
         }

@@ -83,6 +83,7 @@ enum key_flag {
     KEY_WARNED = 256,     /* IGNORED: if given, a warning says that it has no effect */
     KEY_SHORT = 1024,     /* GROUPS: a list of strings is one struct, whose row 0, a LIST, it is */
     KEY_JSON = 2048,      /* MAP: values of every kind; each becomes its JSON */
+    KEY_EXACT = 8192,     /* CHOICE: in this case only */
     KEY_SHORT_LAST = 4096 /* GROUPS with KEY_SHORT: structs may come before the strings */
 };
 

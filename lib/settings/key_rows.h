@@ -35,6 +35,11 @@
         .name = key, .type = KEY_TYPE_CHOICE, .offset = KEY_AT(T, member, int), .fallback = value, \
         .choices = words, .text = line                                                             \
     }
+#define KEY_EXACT_CHOICE(T, member, key, value, words, line)                                       \
+    {                                                                                              \
+        .name = key, .type = KEY_TYPE_CHOICE, .offset = KEY_AT(T, member, int), .fallback = value, \
+        .choices = words, .text = line, .flags = KEY_EXACT                                         \
+    }
 #define KEY_MAP(T, member, key, value, flag, line)                                                 \
     KEY_FLAGGED(T, member, struct key_map, key, KEY_TYPE_MAP, value, flag, line)
 #define KEY_SECRETS(T, member, key, line)                                                          \

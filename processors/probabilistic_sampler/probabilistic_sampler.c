@@ -10,8 +10,8 @@
 
 enum { SPAN_TRACE_ID = 1, SPAN_STATE = 3, LOG_TRACE_ID = 9, TRACE_ID = 16 };
 
-enum mode { HASH_SEED, EQUALIZING, PROPORTIONAL };
-static const char *const modes[] = {"hash_seed", "equalizing", "proportional", NULL};
+enum mode { HASH_SEED, EQUALIZING, PROPORTIONAL, UNSET };
+static const char *const modes[] = {"hash_seed", "equalizing", "proportional", "", NULL};
 enum source { FROM_TRACE_ID, FROM_RECORD };
 static const char *const sources[] = {"traceID", "record", NULL};
 
@@ -46,15 +46,16 @@ static const struct key sampler_keys[] = {
                "share that is kept; 100 and more: all, 0: none"),
     KEY_INT(struct sampler, seed, "hash_seed", "0", 0, 4294967295.0,
             "of the hash in the mode hash_seed"),
-    KEY_CHOICE(struct sampler, mode, "mode", "hash_seed", modes,
-               "by a hash of the trace id; or consistently by OTEP 235: to this share, or this "
-               "share of what comes"),
+    KEY_EXACT_CHOICE(
+        struct sampler, mode, "mode", "hash_seed", modes,
+        "by a hash of the trace id; or consistently by OTEP 235: to this share, or this "
+        "share of what comes"),
     KEY_BOOL(struct sampler, fail_closed, "fail_closed", "true",
              "drop items that cannot be sampled, such as those with a malformed tracestate"),
     KEY_INT(struct sampler, precision, "sampling_precision", "4", 1, 14,
             "hex digits of the threshold"),
-    KEY_CHOICE(struct sampler, source, "attribute_source", "traceID", sources,
-               "log records: what is hashed"),
+    KEY_EXACT_CHOICE(struct sampler, source, "attribute_source", "traceID", sources,
+                     "log records: what is hashed"),
     KEY_STRING(struct sampler, from_attribute, "from_attribute", NULL, 0,
                "log records: the attribute that is hashed where there is no trace id"),
     KEY_STRING(struct sampler, priority, "sampling_priority", NULL, 0,
@@ -82,6 +83,8 @@ static bool sampler_open(void *instance, const struct env *env, char *error, siz
     self->env = env;
     linked_traces_init(&self->traces, env->budget);
     self->ratio = (double)percentage / 100;
+    if (self->mode == UNSET)
+        self->mode = HASH_SEED;
     self->threshold = SAMPLE_NEVER;
     if (self->mode == HASH_SEED && buckets)
         self->threshold = (uint64_t)(0x4000 - buckets) << 42;

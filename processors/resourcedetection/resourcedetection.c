@@ -14,6 +14,7 @@ struct enabled {
 struct detection {
     struct key_list detectors;
     bool override;
+    uint64_t timeout; /* of detectors that ask over the network, which are not here */
     struct key_list hostname_sources;
     struct enabled host_name, os_type, host_arch, host_id, host_ip, host_mac, host_interface;
     struct enabled os_description, os_name, os_version, os_build_id;
@@ -78,7 +79,8 @@ static const struct key detection_keys[] = {
     KEY_BOOL(struct detection, override, "override", "true",
              "replace attributes that a resource has already"),
     KEY_SECTION("system", system_keys, "the detector system"),
-    KEY_IGNORED("timeout", "accepted; nothing is asked over the network"),
+    KEY_DURATION(struct detection, timeout, "timeout", "5s", 0,
+                 "accepted; nothing is asked over the network"),
     KEY_IGNORED("refresh_interval", "accepted; what is found does not change while it runs"),
     KEY_IGNORED("retry", "accepted; nothing is asked over the network"),
     KEY_IGNORED("fail_on_missing_metadata", "accepted; nothing is asked over the network"),
