@@ -238,6 +238,9 @@ static bool bind_pattern(const struct binder *binder, struct ottl_node *call)
         return ottl_say(binder->ottl, pattern->at, binder->fault,
                         "the pattern of %s must be a string literal", call->function->name);
     call->regex = compile(call->function, pattern->value.bytes, error, sizeof error);
+    char *place = call->function->glob ? strstr(error, ", at character") : NULL;
+    if (place) /* of what the glob was translated to */
+        *place = '\0';
     return call->regex || ottl_say(binder->ottl, pattern->at, binder->fault, "invalid %s: %s",
                                    call->function->glob ? "pattern" : "regular expression", error);
 }

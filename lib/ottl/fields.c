@@ -59,7 +59,7 @@ static const struct ottl_field metric_fields[] = {
     {.name = "name", .access = ACCESS_STRING, .number = 1},
     {.name = "description", .access = ACCESS_STRING, .number = 2},
     {.name = "unit", .access = ACCESS_STRING, .number = 3},
-    {.name = "type", .access = ACCESS_METRIC_TYPE, .fixed = true},
+    {.name = "type", .access = ACCESS_METRIC_TYPE},
     {.name = "aggregation_temporality", .access = ACCESS_TEMPORALITY},
     {.name = "is_monotonic", .access = ACCESS_MONOTONIC},
     {.name = "data_points", .access = ACCESS_LIST, .number = 1},

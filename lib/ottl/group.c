@@ -4,8 +4,10 @@
 #include "lib/base/refusal.h"
 #include "lib/ottl/plain.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #define MINUTE UINT64_C(60000000000)
 
@@ -164,17 +166,34 @@ static enum ottl_context only_context(const struct ottl_group *group)
     return context;
 }
 
+/* The first path that does not begin with a context; size 0: there is none. */
+static struct view stray_path(const struct member *members, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (members[i].ottl && members[i].ottl->stray.size)
+            return members[i].ottl->stray;
+    return VIEW("");
+}
+
 /* False: the context is no good, which was told. */
 static bool check_context(struct teller *teller, const struct ottl_group *group, const char *path,
                           enum ottl_context context, enum signal signal)
 {
-    char text[200];
+    char text[260];
+    struct view stray = stray_path(group->statements, group->statement_count);
     if (ottl_context_fits(context, signal))
         return true;
+    if (!stray.size)
+        stray = stray_path(group->conditions, group->condition_count);
     if (context == OTTL_NONE && only_context(group) != OTTL_NONE)
         snprintf(text, sizeof text,
                  "no path names a context, expected a group with context: %s and statements",
                  ottl_context_name(only_context(group)));
+    else if (context == OTTL_NONE && stray.size)
+        snprintf(text, sizeof text,
+                 "%.*s does not begin with a context, expected for example "
+                 "resource.attributes[\"a\"], or a group with context and statements",
+                 (int)(stray.size < 80 ? stray.size : 80), (const char *)stray.data);
     else if (context == OTTL_NONE)
         snprintf(text, sizeof text,
                  "no path names a context, expected for example resource.attributes[\"a\"], or a "
@@ -208,6 +227,15 @@ static bool place_of_context(const struct teller *teller, const struct member *m
     return false;
 }
 
+static enum ottl_context context_in_any_case(const char *name)
+{
+    char lower[40];
+    size_t size = 0;
+    for (; name[size] && size < sizeof lower; size++)
+        lower[size] = (char)tolower((unsigned char)name[size]);
+    return ottl_context_of((struct view){(const uint8_t *)lower, size});
+}
+
 /* As in the Collector, statements and their conditions share a context, and conditions without
  * statements have one each. */
 static void find_contexts(struct teller *teller, struct ottl_group *group,
@@ -215,10 +243,12 @@ static void find_contexts(struct teller *teller, struct ottl_group *group,
                           const char *conditions, enum signal signal)
 {
     char path[200], text[200];
-    enum ottl_context given = ottl_context_of(view_of(settings->context));
+    enum ottl_context given = OTTL_NONE;
     if (*settings->context) {
+        given = context_in_any_case(settings->context);
         snprintf(path, sizeof path, "%s.context", teller->path);
-        snprintf(text, sizeof text, "found %.60s, expected the name of a context",
+        snprintf(text, sizeof text,
+                 "found %.60s, expected a context such as resource, span, metric or log",
                  settings->context);
         if (given == OTTL_NONE)
             tell(teller, path, text);
@@ -329,7 +359,7 @@ static struct ottl_group *make(struct teller *teller, const struct ottl_settings
 static bool is_mode(const char *word, enum ottl_error_mode *mode)
 {
     for (int i = 0; ottl_error_modes[i]; i++)
-        if (strcmp(word, ottl_error_modes[i]) == 0) {
+        if (strcasecmp(word, ottl_error_modes[i]) == 0) {
             *mode = (enum ottl_error_mode)i;
             return true;
         }

@@ -317,6 +317,17 @@ static struct ottl_value merge_buckets(struct ottl_run *run, const struct ottl_n
     return ottl_nil();
 }
 
+/* Of a literal text. False: it is no number. */
+static bool literal_number(const struct ottl_node *call, double *number)
+{
+    struct ottl_run run = {0};
+    const struct ottl_function *converter = ottl_function_find(VIEW("Double"));
+    struct ottl_node inner = {
+        .kind = NODE_CALL, .function = converter, .items = call->items, .count = 1};
+    *number = converter->fn(&run, &inner).number;
+    return !run.failed;
+}
+
 static const char *check_merge(const struct ottl_node *call)
 {
     static const char *const methods[] = {"remove_explicit_bound", "limit_buckets", NULL};
@@ -327,7 +338,7 @@ static const char *check_merge(const struct ottl_node *call)
                                           : 1;
     if (ottl_has(call, 1) && !ottl_is_one_of(call->items[1], methods))
         return "expected the method \"remove_explicit_bound\" or \"limit_buckets\"";
-    if (type == TYPE_NIL)
+    if (type == TYPE_NIL || (ottl_is_text(target) && !literal_number(call, &number)))
         return "expected a number";
     return limits(call) && !is_limit(number)
                ? "expected a positive integer with the method \"limit_buckets\""

@@ -107,9 +107,9 @@ static bool fits(const struct ottl_node *node, char type)
     case 'S':
         return is == TYPE_STRING;
     case 'I': /* a sign makes it an expression */
-        return is == TYPE_INT && (type == 'I' || node->value.integer >= 0);
+        return is == TYPE_INT && (type == 'I' || !node->sign);
     case 'D':
-        return is == TYPE_DOUBLE;
+        return is == TYPE_DOUBLE && (type == 'D' || !node->sign);
     case 'B':
         return is == TYPE_BOOL;
     case 'M':
@@ -142,7 +142,7 @@ static const char *words_of(char type)
     case 'D':
         return "a double";
     case 'd':
-        return "a literal with a decimal point";
+        return "a literal with a decimal point and without a sign";
     case 'B':
         return "a bool";
     case 'b':

@@ -36,6 +36,7 @@ struct ottl_node {
     struct ottl_value value;  /* LITERAL */
     struct view name;         /* PATH: all of it up to its keys; CALL, ENUM, FUNCTION */
     struct view argument;     /* its name in front of "=", as an argument */
+    bool sign;                /* LITERAL: of a number with a sign */
     bool boolean;             /* it is one of the boolean kinds, or a call or literal */
     struct ottl_node **items; /* children; CALL: arguments by position, NULL: not given */
     size_t count;
@@ -63,6 +64,7 @@ struct ottl {
     struct ottl_node **calls; /* all, for their patterns */
     size_t call_count, call_room, node_count;
     enum ottl_context inferred;
+    struct view stray; /* the first path that does not begin with a context; size 0: none */
     bool reaches_out, adds_items, reads_client;
     enum edit_level edited; /* of the record that the editor changes, or is called for */
     struct key_sieve sieves[EDIT_LEVELS]; /* once bound */

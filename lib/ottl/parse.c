@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 /* A growing list of nodes. */
 struct list {
@@ -205,9 +206,31 @@ static struct ottl_node *path(struct parser *parser, struct token first)
         parser->failed = true;
     }
     enum ottl_context context = ottl_path_context(node->name);
+    if (context == OTTL_NONE && !parser->ottl->stray.size && !parser_is_mark(parser, '=') &&
+        !view_starts(node->name, VIEW("otelcol.")))
+        parser->ottl->stray = node->name;
     if (context > parser->ottl->inferred)
         parser->ottl->inferred = context;
     return node;
+}
+
+/* Words of other languages for nil, and literals in other letters. */
+static void refuse_literals(struct parser *parser, struct view name)
+{
+    static const struct {
+        const char *word, *expected;
+    } words[] = {
+        {"nil", "nil"}, {"null", "nil"}, {"none", "nil"}, {"true", "true"}, {"false", "false"}};
+    char text[80];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (name.size == strlen(words[i].word) &&
+            strncasecmp((const char *)name.data, words[i].word, name.size) == 0 &&
+            !parser_is_mark(parser, '.') && !parser_is_mark(parser, '[') &&
+            !parser_is_mark(parser, '(') && !parser_is_mark(parser, '=')) {
+            snprintf(text, sizeof text, "found %.*s, expected %s", VIEW_ARG(name),
+                     words[i].expected);
+            parser_fail_at(parser, (size_t)(name.data - (const uint8_t *)parser->ottl->text), text);
+        }
 }
 
 static struct ottl_node *word(struct parser *parser)
@@ -223,13 +246,17 @@ static struct ottl_node *word(struct parser *parser)
         node->boolean = true;
         return node;
     }
+    refuse_literals(parser, name.text);
     if (parser_is_mark(parser, '(')) {
         if (islower(*name.text.data)) {
             char text[200];
-            snprintf(text, sizeof text,
-                     "%.*s: editors are allowed only at the start of a statement; converters begin "
-                     "with a capital letter",
-                     (int)(name.text.size < 60 ? name.text.size : 60), name.text.data);
+            snprintf(
+                text, sizeof text,
+                parser->ottl->kind == OTTL_CONDITION
+                    ? "%.*s: a condition has no editors; converters begin with a capital letter"
+                    : "%.*s: editors are allowed only at the start of a statement; converters "
+                      "begin with a capital letter",
+                (int)(name.text.size < 60 ? name.text.size : 60), name.text.data);
             parser_fail_at(parser, name.at, text);
         }
         return call(parser, name);
@@ -322,11 +349,13 @@ static struct ottl_node *unary(struct parser *parser)
         view_eq(parser->token.text, VIEW("9223372036854775808"))) {
         struct ottl_node *least = parser_new_node(parser, NODE_LITERAL, at);
         least->value = ottl_int(INT64_MIN);
+        least->sign = true;
         parser_next(parser);
         return least;
     }
     struct ottl_node *node = primary(parser);
     need_value(parser, node);
+    node->sign = true;
     if (!minus || parser->failed)
         return node;
     if (node->kind == NODE_LITERAL)
@@ -434,6 +463,8 @@ static void statement(struct parser *parser)
     parser_next(parser);
     if (isupper(*name.text.data))
         parser_fail_at(parser, name.at, "an editor's name begins with a lowercase letter");
+    if (!parser_is_mark(parser, '(') && parser->token.kind != TOKEN_END)
+        parser_fail_at(parser, name.at, "expected an editor, such as set(...)");
     parser->ottl->editor = call(parser, name);
     if (!parser->failed && parser->ottl->editor->key_count)
         parser_fail_at(parser, name.at, "an editor call cannot be indexed");
@@ -463,8 +494,9 @@ struct ottl *ottl_parse(enum ottl_kind kind, struct view text, struct ottl_fault
             ottl->where = expression(&parser);
     }
     if (!parser.failed && parser.token.kind != TOKEN_END)
-        parser_fail(&parser,
-                    kind == OTTL_STATEMENT && !ottl->where ? "where, or the end" : "the end");
+        parser_fail(&parser, !ottl->where           ? "where, or the end"
+                             : ottl->where->boolean ? "and, or, or the end"
+                                                    : "an operator such as ==");
     if (!parser.failed && ottl->where)
         need_boolean(&parser, ottl->where);
     if (!parser.failed)

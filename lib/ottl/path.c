@@ -82,6 +82,10 @@ bool ottl_path_bind(struct ottl *ottl, struct ottl_node *path, enum ottl_context
                         path->name.data, ottl_context_name(path->context));
     if (path->key_count && !indexable(path->field->access))
         return ottl_say(ottl, path->at, fault, "%.*s cannot be indexed", size, path->name.data);
+    if (path->field->access == ACCESS_CACHE && path->context != context)
+        return ottl_say(ottl, path->at, fault,
+                        "%.*s: each context has its cache, expected %s.cache", size,
+                        path->name.data, ottl_context_name(context));
     path->named = path->field->access == ACCESS_ATTRIBUTES && path->key_count == 1 &&
                   ottl_is_text(path->keys[0]);
     return true;

@@ -59,8 +59,10 @@ char time_next_part(struct view *format, bool *directive, char *mark)
 
 const char *time_check_directives(const struct ottl_node *format)
 {
-    if (!ottl_is_text(format) || !format->value.bytes.size)
+    if (!ottl_is_text(format))
         return "the format must be a string literal";
+    if (!format->value.bytes.size)
+        return "the format must not be empty";
     struct view text = format->value.bytes;
     for (size_t i = 0; i < text.size; i++) {
         char c = (char)text.data[i], next = i + 1 < text.size ? (char)text.data[i + 1] : '\0';

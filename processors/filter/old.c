@@ -87,11 +87,12 @@ static bool has_texts(const struct match_settings *settings)
            !settings->has_severity;
 }
 
-static void check_type(const char *type, bool needed, const char *path, struct key_report *report)
+static void check_type(const char *type, bool needed, bool metrics, const char *path,
+                       struct key_report *report)
 {
     char type_path[80];
     snprintf(type_path, sizeof type_path, "%s.match_type", path);
-    if (strcmp(type, "expr") == 0)
+    if (strcmp(type, "expr") == 0 && metrics)
         key_report_add(report, type_path,
                        "expr is not supported: write the expression as an OTTL condition under "
                        "metrics.metric or metrics.datapoint");
@@ -114,14 +115,14 @@ void filter_old_check(const struct filter_old *old, struct key_report *report)
         snprintf(path, sizeof path, "metrics.%s", names[i]);
         if (old->has_metric[i]) {
             struct match_settings settings = filter_of_metrics(&old->metric[i]);
-            check_type(old->metric[i].match_type, true, path, report);
+            check_type(old->metric[i].match_type, true, true, path, report);
             if (strcmp(old->metric[i].match_type, "expr") != 0)
                 match_check(&settings, path, report);
         }
         snprintf(path, sizeof path, "logs.%s", names[i]);
         if (old->has_log[i]) {
             struct match_settings settings = filter_of_logs(&old->log[i]);
-            check_type(old->log[i].match_type, has_texts(&settings), path, report);
+            check_type(old->log[i].match_type, has_texts(&settings), false, path, report);
             match_check(&settings, path, report);
             snprintf(severity_path, sizeof severity_path, "%s.severity_number.min", path);
             if (settings.log_severity_number.min < 0)

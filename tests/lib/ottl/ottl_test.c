@@ -39,7 +39,6 @@ START_TEST(faults_have_their_place)
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 1 == 2)", 1, 11,
             "found a condition, expected a value");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name[\"a\"], 1)", 1, 5, "cannot be indexed");
-    refused(OTTL_STATEMENT, OTTL_METRIC, "set(type, 1)", 1, 5, "type cannot be set");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(otelcol.client.addr, \"a\")", 1, 5,
             "otelcol.client.addr cannot be set");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, otelcol.client.addr[0])", 1, 11,
@@ -107,7 +106,29 @@ START_TEST(faults_have_their_place)
             "must be NAME=pattern");
     refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" and", 1, 16, "expected a value");
     refused(OTTL_CONDITION, OTTL_SPAN, "name and true", 1, 1, "expected a comparison");
-    refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" == \"b\"", 1, 13, "expected the end");
+    refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" == \"b\"", 1, 13,
+            "expected and, or, or the end");
+    refused(OTTL_CONDITION, OTTL_SPAN, "name == \"a\" && name != \"b\"", 1, 13,
+            "found &, expected and, or, or the end");
+    refused(OTTL_CONDITION, OTTL_SPAN, "name = \"a\"", 1, 6,
+            "found =, expected an operator such as");
+    refused(OTTL_CONDITION, OTTL_SPAN, "name != null", 1, 9, "found null, expected nil");
+    refused(OTTL_CONDITION, OTTL_SPAN, "IsString(name) == True", 1, 19,
+            "found True, expected true");
+    refused(OTTL_CONDITION, OTTL_SPAN, "foo(name)", 1, 1, "foo: a condition has no editors");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "name == \"a\"", 1, 1, "expected an editor, such as set");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "replace_match(name, \"[\", \"a\")", 1, 21,
+            "invalid pattern: missing terminating ]");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, Time(\"a\", \"\"))", 1, 11,
+            "the format must not be empty");
+    refused(OTTL_STATEMENT, OTTL_SPANEVENT, "set(span.cache[\"a\"], 1)", 1, 5,
+            "each context has its cache, expected spanevent.cache");
+    refused(OTTL_STATEMENT, OTTL_METRIC, "scale_metric(-2.5)", 1, 14, "without a sign");
+    refused(OTTL_STATEMENT, OTTL_METRIC,
+            "convert_exponential_histogram_to_histogram(\"upper\", [1.0, -0.0])", 1, 59,
+            "without a sign");
+    refused(OTTL_STATEMENT, OTTL_DATAPOINT, "merge_histogram_buckets(\"x\")", 1, 1,
+            "expected a number");
     refused(OTTL_CONDITION, OTTL_SPAN, "not name", 1, 5, "expected a comparison");
     refused(OTTL_CONDITION, OTTL_METRIC, "IsRootSpan()", 1, 1, "not available in context metric");
     refused(OTTL_CONDITION, OTTL_LOG, "span.name == \"a\"", 1, 1, "is not available in");
