@@ -1,5 +1,6 @@
 /* Converters that test or change a type, and those of ids. */
 #include "lib/ottl/function.h"
+#include "lib/ottl/path.h"
 
 #include "lib/wire/proto/text.h"
 
@@ -249,6 +250,10 @@ static bool any_point_has(struct ottl_run *run, struct view key, const struct ot
     static const uint8_t lists[] = {[5] = 7, [7] = 7, [9] = 9, [10] = 1, [11] = 7};
     struct proto_scan scan = proto_scan_begin(run->at->records[EDIT_ITEM].body), points;
     struct proto_field data, point, found;
+    if (!ottl_metric_data(&run->at->records[EDIT_ITEM], &data)) {
+        ottl_fail(run, "the metric has no data");
+        return false;
+    }
     while (proto_scan_next(&scan, &data)) {
         uint32_t list = data.number < sizeof lists ? lists[data.number] : 0;
         if (!list || data.type != WIRE_LEN)
