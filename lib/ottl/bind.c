@@ -293,6 +293,13 @@ static bool bind_call(const struct binder *binder, struct ottl_node *call)
         return ottl_say(ottl, call->at, binder->fault, "%s: %s", call->function->name, wrong);
     if (!ottl_check_literals(ottl, call, binder->fault))
         return false;
+    if (view_eq(call->name, VIEW("Format")) &&
+        memchr(call->items[0]->value.bytes.data, 'q', call->items[0]->value.bytes.size)) {
+        char error[200];
+        call->regex = regex_new(VIEW("^[\\pL\\pM\\pN\\pP\\pS]"), error, sizeof error);
+        if (!call->regex)
+            return ottl_say(ottl, call->at, binder->fault, "%s", error);
+    }
     fold(call);
     return true;
 }
