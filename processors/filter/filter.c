@@ -147,8 +147,11 @@ static void check_signal(const struct filter *self, enum signal signal, struct k
 {
     const struct ottl_settings *settings = self->lists[signal].items;
     size_t fixed = 0, groups = self->lists[signal].count;
+    const char *other = names[signal];
     char path[OTTL_PATH_SIZE];
     for (size_t i = 0; i < FIXED_MAX && fixed_lists[signal][i].path; i++) {
+        if (self->fixed[signal][i].count && !fixed && !groups)
+            other = fixed_lists[signal][i].path;
         fixed += self->fixed[signal][i].count;
         if (self->fixed[signal][i].count)
             ottl_conditions_check(&self->fixed[signal][i], fixed_lists[signal][i].context,
@@ -160,7 +163,7 @@ static void check_signal(const struct filter *self, enum signal signal, struct k
     }
     if ((fixed > 0) + (groups > 0) + has_old(self, signal) > 1)
         key_report_add(
-            report, groups ? names[signal] : fixed_lists[signal][0].path,
+            report, other,
             "conditions of this signal are also given in another form, expected one form");
 }
 
