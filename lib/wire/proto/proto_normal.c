@@ -86,6 +86,10 @@ static void put_message(struct normal *normal, const struct proto_shape *shape, 
         const struct proto_row *row = row_of(shape, field.number);
         if (row->oneof && (field.number != chosen.number || field.start < chosen.from))
             continue;
+        if (row->kind == PROTO_UNKNOWN) {
+            proto_write_raw(&normal->write, view_between(field.start, field.end));
+            continue;
+        }
         if (row->kind != PROTO_MESSAGE) {
             put_field(normal, &field);
             continue;

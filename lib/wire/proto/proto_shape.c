@@ -110,7 +110,7 @@ static struct step step_any(const struct check *check, const struct frame *top, 
     fault.reason = content_fault(row, &field, depth);
     if (fault.reason)
         return proto_shape_refuse(check, top, at, fault);
-    if (is_long_tag(at))
+    if (row->kind != PROTO_UNKNOWN && is_long_tag(at))
         *check->odd = true;
     if (row->kind != PROTO_MESSAGE)
         return (struct step){.at = field.end};

@@ -106,6 +106,9 @@ START_TEST(what_repeats_and_what_is_unknown_stays)
                                   pb_attribute(9, "a", "2"), PB_TEXT(99, "x"), PB_TEXT(99, "y"));
     ck_assert(!is_odd(SIGNAL_TRACES, request));
     ck_assert(view_eq(normal_of(SIGNAL_TRACES, request), request));
+    struct view unknown = IN_SPAN(PB_RAW(0x98, 0x86, 0x80, 0, 7));
+    ck_assert(!is_odd(SIGNAL_TRACES, unknown));
+    ck_assert(view_eq(normal_of(SIGNAL_TRACES, unknown), unknown));
 }
 END_TEST
 
