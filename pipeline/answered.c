@@ -7,7 +7,7 @@
 
 /* Of what does not fit in memory, such a part is tried; and so many items are looked for one by
  * one, each in parts that get smaller, before all of a part is given up. */
-enum { STARVED_PART = 16, LOST_ALONE = 16 };
+enum { STARVED_PART = 16, REJECTED_PART = 4, LOST_ALONE = 16 };
 
 struct batch *answered_batch(struct batch *batch)
 {
@@ -25,13 +25,33 @@ void answered_lose(const struct env *env, const struct batch *batch, uint32_t it
                    const struct outcome *why)
 {
     meter_drop(env->meter, why->cause, batch->signal, items);
-    for (size_t i = 0; i < batch->receipt_count; i++)
-        receipt_note(batch->receipts[i], why);
+    /* A client that still waits has most of its request delivered: to it, that is partial success.
+     */
+    struct outcome partial = *why;
+    partial.verdict = VERDICT_OK;
+    partial.rejected = items;
+    for (size_t i = 0; i < batch->receipt_count; i++) {
+        bool awaited = receipt_is_awaited(batch->receipts[i]);
+        receipt_note(batch->receipts[i], awaited ? &partial : why);
+    }
     if (!meter_tells_loss(env->meter, clock_mono(&clock_system), MINUTE))
         return;
     uint64_t all = meter_get(env->meter, METER_DROPPED, batch->signal);
-    env_error(env, "dropped %u %s, whose senders have had their answer: %s (%llu dropped so far)",
-              items, signal_items(batch->signal, items), why->text, (unsigned long long)all);
+    env_error(env, "dropped %u %s of what is accepted: %s (%llu dropped so far)", items,
+              signal_items(batch->signal, items), why->text, (unsigned long long)all);
+}
+
+void answered_give_up(const struct env *env, const struct batch *batch)
+{
+    const struct outcome why =
+        outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "stopped before it could be handed on");
+    bool durable = batch->receipt_count > 0;
+    for (size_t i = 0; i < batch->receipt_count; i++) {
+        durable = durable && receipt_is_durable(batch->receipts[i]);
+        receipt_note(batch->receipts[i], &why);
+    }
+    if (!durable)
+        meter_drop(env->meter, why.cause, batch->signal, batch->items);
 }
 
 /* Pushes a part. why: of a verdict other than OK; its cause is MEMORY where that lacks. */
@@ -62,8 +82,8 @@ static struct batch *next_part(struct batch_parts *parts, uint32_t items, bool *
  * passed before. */
 static uint32_t smaller(const struct batch *part, bool moved, const struct outcome *why)
 {
-    if (why->verdict == VERDICT_REJECT)
-        return part->items / 2;
+    if (why->verdict == VERDICT_REJECT) /* each attempt may take as much memory as one may */
+        return part->items < REJECTED_PART && part->items > 1 ? 1 : part->items / REJECTED_PART;
     /* A full queue takes smaller ones neither, and what passed makes room once it is delivered. */
     if (why->cause != CAUSE_MEMORY || moved || part->items < 2)
         return 0;
@@ -87,6 +107,40 @@ static void lose_rest(const struct answered *to, const struct batch_parts *parts
     answered_lose(to->env, parts->batch, parts->left, &why);
 }
 
+/* Of all that cannot pass for lack of memory, which what waits may fill, one item passes at a time,
+ * past the limit, until it is delivered. */
+static _Atomic bool forced_one;
+
+static void on_forced_settled(void *ctx, const struct outcome *worst)
+{
+    (void)ctx;
+    (void)worst;
+    atomic_store(&forced_one, false);
+}
+
+static enum verdict push_by_force(const struct answered *to, const struct batch *part,
+                                  struct outcome *why)
+{
+    if (atomic_exchange(&forced_one, true))
+        return VERDICT_RETRY;
+    struct receipt *receipt = receipt_new(on_forced_settled, NULL);
+    if (!receipt) {
+        atomic_store(&forced_one, false);
+        return VERDICT_RETRY;
+    }
+    if (part->receipt_count)
+        receipt_set_neutral(receipt);
+    struct batch *forced = batch_with_payload(part, buffer_ref(part->payload), part->items);
+    enum verdict verdict = VERDICT_RETRY;
+    if (forced && batch_add_receipt(forced, receipt)) {
+        forced->forced = true;
+        verdict = push_part(to, forced, why);
+    }
+    batch_unref(forced);
+    receipt_unref(receipt);
+    return verdict;
+}
+
 struct parting {
     struct batch_parts parts;
     uint32_t size; /* of the next part */
@@ -107,6 +161,9 @@ static bool push_next(const struct answered *to, struct parting *parting)
         return false;
     bool divides = !last || !size || size >= part->items; /* else it has only one piece */
     enum verdict verdict = push_part(to, part, &why);
+    if (verdict == VERDICT_RETRY && why.cause == CAUSE_MEMORY && !parting->moved &&
+        (part->items < 2 || !divides))
+        verdict = push_by_force(to, part, &why);
     uint32_t next = verdict != VERDICT_OK && divides && parting->lost < LOST_ALONE
                         ? smaller(part, parting->moved, &why)
                         : 0;

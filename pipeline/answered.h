@@ -32,4 +32,7 @@ struct batch *answered_push(const struct answered *to, struct batch *batch);
 void answered_lose(const struct env *env, const struct batch *batch, uint32_t items,
                    const struct outcome *why);
 
+/* Leaves what a stop or reload found no room for to the journal; without one it is lost. */
+void answered_give_up(const struct env *env, const struct batch *batch);
+
 #endif

@@ -128,6 +128,7 @@ static bool copy_rest(struct batch *copy, const struct batch *batch)
 {
     copy->admitted = batch->admitted;
     copy->answered = batch->answered;
+    copy->forced = batch->forced;
     copy->ids_only = batch->ids_only;
     copy->recorded = batch->recorded;
     copy->delivered_to = addressees_ref(batch->delivered_to);

@@ -54,7 +54,7 @@ struct batch {
     uint32_t items;         /* spans, data points, log records, profiles */
     uint32_t samples;       /* in profiles; a body that is not parsed counts as one */
     bool admitted;          /* its request has a place reserved in every downstream queue */
-    bool answered;          /* its senders have had their answer: see pipeline/answered.h */
+    bool answered, forced;  /* its senders have had their answer: see pipeline/answered.h */
     struct buffer *payload; /* one contiguous run, unless a processor joined several */
     struct buffer *notes;   /* traces: struct otlp_span_note of the payload's spans; NULL: none */
     struct metadata *metadata;       /* NULL: none */

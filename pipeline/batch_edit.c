@@ -1,5 +1,7 @@
 #include "pipeline/batch_edit.h"
 
+enum { FORCED_SHARE = 32 }; /* of the limit */
+
 /* What a pass over a request may take at most: no more than there is when all else is idle. */
 static size_t most_memory(const struct batch *batch)
 {
@@ -8,12 +10,22 @@ static size_t most_memory(const struct batch *batch)
     return most < empty ? most : empty;
 }
 
+/* As far as a little beyond the limit. */
+static bool charge_by_force(struct budget *budget, size_t n)
+{
+    if (budget_used(budget) + n > budget->limit + budget->limit / FORCED_SHARE)
+        return false;
+    budget_force(budget, n);
+    return true;
+}
+
 void batch_work_begin(const struct batch *batch, struct arena *arena)
 {
     /* Of a batch that a processor held, the work was not charged when it was accepted. */
     size_t covered = ARENA_SMALL + (batch->answered ? 0 : buffer_view(batch->payload).size);
     arena_init(arena, most_memory(batch));
-    arena_charge(arena, batch->payload->budget, budget_use, covered);
+    arena_charge(arena, batch->payload->budget, batch->forced ? charge_by_force : budget_use,
+                 covered);
 }
 
 void batch_edit_begin(struct batch_edit *edit, struct batch *batch)
@@ -69,6 +81,8 @@ static bool has_room(const struct batch_edit *edit)
     size_t growth = size > before ? size - before : 0;
     if (growth == 0 || grows_little(edit, growth))
         return true;
+    if (edit->batch->forced)
+        return budget_used(budget) + growth <= budget->limit + budget->limit / FORCED_SHARE;
     if (!budget_grow(budget, growth))
         return false;
     budget_give(budget, growth);

@@ -85,6 +85,37 @@ void receipt_set_durable(struct receipt *receipt, const struct receipt_store *st
     receipt->store = store;
 }
 
+static void keep_nothing(void *ctx, uint64_t key, const struct progress_mark *mark)
+{
+    (void)ctx;
+    (void)key;
+    (void)mark;
+}
+
+static bool recall_nothing(void *ctx, uint64_t key, struct progress_mark *mark)
+{
+    (void)ctx;
+    (void)key;
+    (void)mark;
+    return false;
+}
+
+static bool say_yes(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+/* A batch is durable, or elsewhere, if all of its receipts are: this one leaves it to the others.
+ */
+static const struct receipt_store neutral = {
+    .keep = keep_nothing, .recall = recall_nothing, .is_elsewhere = say_yes};
+
+void receipt_set_neutral(struct receipt *receipt)
+{
+    receipt_set_durable(receipt, &neutral);
+}
+
 bool receipt_is_durable(const struct receipt *receipt)
 {
     return receipt->store;

@@ -47,6 +47,9 @@ struct receipt_store {
 void receipt_set_durable(struct receipt *receipt, const struct receipt_store *store);
 bool receipt_is_durable(const struct receipt *receipt);
 
+/* The same of one that is beside others in its batches, and leaves all of that to them. */
+void receipt_set_neutral(struct receipt *receipt);
+
 /* Lets a durable receipt's store know which of so many exporters have all of the data, unless there
  * is no memory for that. Only before the receipt is shared. */
 void receipt_share_out(struct receipt *receipt, size_t exporters);

@@ -36,7 +36,8 @@ struct runtime {
     _Atomic bool hurried;
     bool (*interrupts)(void); /* NULL: nothing ends a start early */
     bool interrupted;
-    bool abandoned; /* a thread of ours still uses it: never freed */
+    bool abandoned;         /* a thread of ours still uses it: never freed */
+    _Atomic bool handed_on; /* a stop: processors hold nothing any more */
 };
 
 /* Calls visit for each instance in use of a kind. */

@@ -121,6 +121,7 @@ void runtime_close_all(struct runtime *runtime, uint64_t deadline)
     if (runtime->hurried)
         set_stop_by(runtime, 1);
     runtime_close_processors(&runtime->graph, NULL);
+    atomic_store(&runtime->handed_on, true);
     retired_finish(&runtime->retired);
     drain(runtime, deadline);
     runtime_each(runtime, COMPONENT_EXPORTER, abort_exporter);
@@ -271,6 +272,10 @@ uint64_t runtime_stop(struct runtime *runtime, const volatile int *hurry, struct
     uint64_t lost = report_losses(runtime, report);
     if (runtime->abandoned)
         lost += report_pending(runtime, report);
+    if (runtime->abandoned && !atomic_load(&runtime->handed_on)) {
+        bytes_printf(report, "processors had not handed on all that they held\n");
+        lost += !lost; /* how much is not known */
+    }
     runtime->phase = RUNTIME_STOPPED;
     return lost;
 }

@@ -8,8 +8,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define RETRY_NS (200 * NS_PER_MS)
+
+/* A reload, whose clients wait meanwhile, waits so long for room behind it. */
+#define PATIENCE (200 * NS_PER_MS)
+#define POLL_NS  (10 * NS_PER_MS)
 
 /* A group is sent before it grows past this, the largest request that a gRPC exporter sends by
  * default, so that a merged request is not cut again; or past such a part of the memory limit, as
@@ -341,17 +346,30 @@ static uint64_t batch_tick(void *instance, uint64_t mono_ns)
     return next;
 }
 
+/* Whether close may wait for room behind it: a stop until its end. */
+static bool may_wait(const struct batcher *self, uint64_t patient)
+{
+    uint64_t stop_by = atomic_load(&self->env->stop_by);
+    return clock_mono(&clock_system) < (stop_by ? stop_by : patient);
+}
+
 static void batch_close(void *instance)
 {
     struct batcher *self = instance;
     uint64_t next = TIME_NEVER;
     if (!self->env)
         return;
+    uint64_t patient = clock_mono(&clock_system) + PATIENCE;
     flush_due(self, TIME_NEVER, &next);
+    while (self->stuck && may_wait(self, patient)) {
+        nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+        flush_due(self, TIME_NEVER, &next);
+    }
     while (self->stuck) {
         struct stuck *first = self->stuck;
         self->stuck = first->next;
-        batch_lose(self, first->batch);
+        answered_give_up(self->env, first->batch);
+        batch_unref(first->batch);
         free(first);
     }
     pthread_mutex_destroy(&self->lock);

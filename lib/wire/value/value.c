@@ -173,7 +173,7 @@ static bool maps_equal(struct view a, struct view b)
     struct arena arena;
     struct attributes x, y;
     struct value value, other;
-    arena_init(&arena, (size_t)1 << 20);
+    arena_init(&arena, ((size_t)1 << 20) + 64 * (a.size + b.size));
     attributes_read(&x, a, LIST_VALUES, &arena);
     attributes_read(&y, b, LIST_VALUES, &arena);
     bool equal = x.count == y.count && !x.failed && !y.failed;

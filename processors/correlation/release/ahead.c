@@ -29,32 +29,6 @@ static void on_settled(void *ctx, const struct outcome *worst)
     free(batch);
 }
 
-static void keep_nothing(void *ctx, uint64_t key, const struct progress_mark *mark)
-{
-    (void)ctx;
-    (void)key;
-    (void)mark;
-}
-
-static bool recall_nothing(void *ctx, uint64_t key, struct progress_mark *mark)
-{
-    (void)ctx;
-    (void)key;
-    (void)mark;
-    return false;
-}
-
-static bool say_yes(void *ctx)
-{
-    (void)ctx;
-    return true;
-}
-
-/* A batch is durable, or elsewhere, if all of its receipts are: this one leaves it to the others.
- */
-static const struct receipt_store neutral = {
-    .keep = keep_nothing, .recall = recall_nothing, .is_elsewhere = say_yes};
-
 /* Returns what counts the batches of all; NULL: no memory. Under the lock. */
 static struct ahead *ahead_of(struct correlation *top)
 {
@@ -92,7 +66,7 @@ struct receipt *ahead_begin(struct correlation *self, size_t n, bool with_others
     struct receipt *receipt = ahead && ahead_fits(ahead, n) ? ahead_add(ahead, n) : NULL;
     pthread_mutex_unlock(&top->lock);
     if (receipt && with_others)
-        receipt_set_durable(receipt, &neutral);
+        receipt_set_neutral(receipt);
     return receipt;
 }
 

@@ -159,12 +159,14 @@ static bool is_gone(const struct context *context, const struct ancestry_step *r
     return root->what == ANCESTRY_WAITING && age > longest && age - longest > 2 * NS_PER_S;
 }
 
-/* Follows the parents up to a span that the index has, or to the local root. */
+/* Follows the parents up to a span that the index has, or to the local root; to that alone where
+ * spans leave no earlier than it: it may have samples before it comes. */
 static enum ancestry trace_up(const struct context *context, uint64_t parent,
                               struct span_figures *figures)
 {
+    const bool waits = correlation_children(context->self) == CHILDREN_WAIT;
     for (unsigned i = 0; i < MOST_ANCESTORS; i++) {
-        if (decide_find(context, parent, figures))
+        if (!waits && decide_find(context, parent, figures))
             return ANCESTRY_LINKED;
         struct ancestry_step step = ancestry_get(&context->self->ancestry, parent, context->second);
         if (step.what != ANCESTRY_CHILD) {
@@ -206,7 +208,11 @@ void decide_child(const struct context *context, const struct candidate *candida
         decision->edit.inherited = inherits;
         return;
     }
-    if (own_first && above != ANCESTRY_WAITING)
+    /* Its local root may still come. */
+    const bool stays =
+        above == ANCESTRY_WAITING ||
+        (above == ANCESTRY_UNKNOWN && correlation_children(context->self) == CHILDREN_WAIT);
+    if (own_first && !stays)
         return;
     if (above == ANCESTRY_UNLINKED) {
         decision->edit.action = ACTION_UNLINK;

@@ -267,6 +267,28 @@ START_TEST(children_wait_with_their_local_root_for_who_wants_whole_traces)
 }
 END_TEST
 
+/* Samples name it before it comes. */
+START_TEST(children_wait_for_a_local_root_that_comes_later)
+{
+    struct rig rig;
+    rig_open(&rig, "{candidates: all}");
+    rig.env.whole_traces = true;
+    rig_warm(&rig);
+    const uint64_t from = RIG_WARM - S, to = RIG_WARM;
+    RIG_SPANS(&rig, {.id = 3, .parent = 2, .start = from, .end = to},
+              {.id = 2, .parent = 1, .start = from, .end = to},
+              {.id = 12, .parent = 11, .start = from, .end = to});
+    rig_window(&rig, 1, 0, 0);
+    rig_advance(&rig, 12 * S);
+    ck_assert(rig_waits(&rig, 2) && rig_waits(&rig, 3) && rig_waits(&rig, 12));
+    rig_root(&rig, 1, from, rig_now(&rig));
+    ck_assert(rig_linked(&rig, 1));
+    rig_advance(&rig, 60 * S);
+    ck_assert(rig_bare(&rig, 2) && rig_bare(&rig, 3) && rig_bare(&rig, 12));
+    rig_close(&rig);
+}
+END_TEST
+
 START_TEST(children_with_samples_of_their_own_are_linked_while_they_wait)
 {
     struct rig rig;
@@ -550,6 +572,7 @@ SUITE_MAIN("correlation hold", past_hold_max_spans_the_oldest_leave_as_they_came
            at_close_spans_leave_judged_or_as_they_came, what_nobody_takes_at_close_is_counted,
            children_inherit_the_id_of_a_linked_local_root,
            children_wait_with_their_local_root_for_who_wants_whole_traces,
+           children_wait_for_a_local_root_that_comes_later,
            children_with_samples_of_their_own_are_linked_while_they_wait,
            children_wait_with_their_local_root_for_who_wants_whole_traces,
            children_with_samples_of_their_own_are_linked_while_they_wait,
