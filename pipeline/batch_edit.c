@@ -1,7 +1,5 @@
 #include "pipeline/batch_edit.h"
 
-enum { FORCED_SHARE = 32 }; /* of the limit */
-
 /* What a pass over a request may take at most: no more than there is when all else is idle. */
 static size_t most_memory(const struct batch *batch)
 {
@@ -10,11 +8,8 @@ static size_t most_memory(const struct batch *batch)
     return most < empty ? most : empty;
 }
 
-/* As far as a little beyond the limit. */
 static bool charge_by_force(struct budget *budget, size_t n)
 {
-    if (budget_used(budget) + n > budget->limit + budget->limit / FORCED_SHARE)
-        return false;
     budget_force(budget, n);
     return true;
 }
@@ -79,10 +74,8 @@ static bool has_room(const struct batch_edit *edit)
     struct budget *budget = edit->batch->payload->budget;
     size_t size = splice_size(&edit->splice), before = edit->request.size;
     size_t growth = size > before ? size - before : 0;
-    if (growth == 0 || grows_little(edit, growth))
+    if (growth == 0 || edit->batch->forced || grows_little(edit, growth))
         return true;
-    if (edit->batch->forced)
-        return budget_used(budget) + growth <= budget->limit + budget->limit / FORCED_SHARE;
     if (!budget_grow(budget, growth))
         return false;
     budget_give(budget, growth);
