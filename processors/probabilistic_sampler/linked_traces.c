@@ -74,6 +74,8 @@ static bool linked_traces_begin(struct linked_traces *traces)
 static void begin_age(struct linked_traces *traces, uint64_t now)
 {
     uint64_t *oldest = traces->old;
+    if (!oldest)
+        return;
     traces->old = traces->young;
     traces->young = memset(oldest, 0, AGE_SIZE);
     traces->count = 0;
