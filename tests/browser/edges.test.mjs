@@ -387,7 +387,7 @@ describe("a profiler that sends to the receiver of OTLP", () => {
 
   test("is told so by top", async () => {
     const out = await spanlink.top();
-    assert.match(out, /^! otlp: 1 requests? refused, the last: .* usually port 4040$/m);
+    assert.match(out, /^! otlp: 1 request refused: unsupported: .* usually port 4040$/m);
     assert.match(out, /^otlp +receiver +spans +1 +- /m);
     assert.match(out, /^file +exporter +spans +- +1 /m);
   });
