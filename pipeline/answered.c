@@ -41,17 +41,18 @@ void answered_lose(const struct env *env, const struct batch *batch, uint32_t it
               signal_items(batch->signal, items), why->text, (unsigned long long)all);
 }
 
-void answered_give_up(const struct env *env, const struct batch *batch)
+void answered_give_up(const struct env *env, enum signal signal, uint32_t items,
+                      struct receipt *const *receipts, size_t count)
 {
     const struct outcome why =
         outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "stopped before it could be handed on");
-    bool durable = batch->receipt_count > 0;
-    for (size_t i = 0; i < batch->receipt_count; i++) {
-        durable = durable && receipt_is_durable(batch->receipts[i]);
-        receipt_note(batch->receipts[i], &why);
+    bool durable = count > 0;
+    for (size_t i = 0; i < count; i++) {
+        durable = durable && receipt_is_durable(receipts[i]);
+        receipt_note(receipts[i], &why);
     }
     if (!durable)
-        meter_drop(env->meter, why.cause, batch->signal, batch->items);
+        meter_drop(env->meter, why.cause, signal, items);
 }
 
 /* Pushes a part. why: of a verdict other than OK; its cause is MEMORY where that lacks. */
@@ -61,11 +62,10 @@ static enum verdict push_part(const struct answered *to, struct batch *part, str
     enum cause cause;
     (void)refusal_take(text, &cause);
     enum verdict verdict = outlet_push(to->outlet, part);
-    bool told = verdict != VERDICT_OK && refusal_take(text, &cause);
-    *why = told ? outcome_of(verdict, cause, "%s", text)
-                : outcome_of(verdict, CAUSE_INVALID, "refused by a processor");
     if (verdict == VERDICT_OK)
         to->passed(to->ctx, part);
+    else
+        *why = refusal_outcome(verdict);
     return verdict;
 }
 

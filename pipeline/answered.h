@@ -22,8 +22,9 @@ struct answered {
 };
 
 /* Hands on a batch (taken over), in parts if it has to. Of what a processor rejects, parts get
- * smaller until only the items that it cannot pass are left: these are lost; so they do where
- * memory lacks. Calls `passed` for every part that was taken. Returns what was not, to be offered
+ * smaller until only the items that it cannot pass are left: these are lost. They get smaller where
+ * memory lacks, too, and a single item that finds none takes it past the limit, one in the process
+ * at a time. Calls `passed` for every part that was taken. Returns what was not, to be offered
  * again; NULL: nothing is left. */
 struct batch *answered_push(const struct answered *to, struct batch *batch);
 
@@ -32,7 +33,9 @@ struct batch *answered_push(const struct answered *to, struct batch *batch);
 void answered_lose(const struct env *env, const struct batch *batch, uint32_t items,
                    const struct outcome *why);
 
-/* Leaves what a stop or reload found no room for to the journal; without one it is lost. */
-void answered_give_up(const struct env *env, const struct batch *batch);
+/* Leaves items with these receipts, for which a stop or reload found no room, to the journal or log
+ * that keeps all of them; without one they are lost. */
+void answered_give_up(const struct env *env, enum signal signal, uint32_t items,
+                      struct receipt *const *receipts, size_t count);
 
 #endif

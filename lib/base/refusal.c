@@ -18,3 +18,12 @@ bool refusal_take(char text[REFUSAL_MAX], enum cause *cause)
     reason[0] = '\0';
     return *text;
 }
+
+struct outcome refusal_outcome(enum verdict verdict)
+{
+    char text[REFUSAL_MAX];
+    enum cause cause;
+    return refusal_take(text, &cause)
+               ? outcome_of(verdict, cause, "%s", text)
+               : outcome_of(verdict, CAUSE_INVALID, "refused by a processor");
+}

@@ -18,4 +18,7 @@ void refusal_set(const char *text, enum cause cause);
 /* Copies the text that was set since the last call. False: none was. */
 bool refusal_take(char text[REFUSAL_MAX], enum cause *cause);
 
+/* The same as an outcome with this verdict; INVALID if none was. */
+struct outcome refusal_outcome(enum verdict verdict);
+
 #endif

@@ -149,11 +149,10 @@ static void ignore_part(void *ctx, const struct batch *part)
 static bool push_too(struct outlet *head, struct batch *batch, struct batch *taken_over,
                      bool refused)
 {
-    struct batch *given = answered_batch(head->taken_over ? taken_over : batch);
-    if (!head->processor || !given) {
-        batch_unref(given);
+    struct batch *given =
+        head->processor ? answered_batch(head->taken_over ? taken_over : batch) : NULL;
+    if (!given)
         return push_to(head, batch, taken_over) == VERDICT_OK;
-    }
     const struct answered to = {
         .env = &head->processor->env, .outlet = head, .passed = ignore_part};
     struct batch *left = answered_push(&to, given);
@@ -164,16 +163,6 @@ static bool push_too(struct outlet *head, struct batch *batch, struct batch *tak
     }
     batch_unref(left);
     return !left || refused;
-}
-
-/* Why the pipeline that was tried last refuses the request. */
-static struct outcome why_refused(void)
-{
-    char reason[REFUSAL_MAX];
-    enum cause cause;
-    return refusal_take(reason, &cause)
-               ? outcome_of(VERDICT_REJECT, cause, "%s", reason)
-               : outcome_of(VERDICT_REJECT, CAUSE_INVALID, "refused by a processor");
 }
 
 /* As intake_run; a pipeline whose processor takes the data over gets the batch taken_over. */
@@ -191,7 +180,7 @@ static struct outcome run_each(struct intake *intake, struct batch *batch, struc
             return outcome_no_memory();
         if (verdict == VERDICT_OK)
             break;
-        struct outcome why = why_refused();
+        struct outcome why = refusal_outcome(verdict);
         outcome = first ? outcome : why;
         if (batch->lane) /* the log's record is refused as a whole */
             return why;

@@ -190,6 +190,7 @@ static void flush(struct batcher *self, struct group *group, bool admitted)
     if (merged) {
         merged->admitted = admitted;
         merged->answered = true;
+        merged->forced = false;
         if (group->client)
             batch_set_client(merged, client_info_ref(group->client));
         push_or_keep(self, group->outlet, merged);
@@ -368,8 +369,10 @@ static void batch_close(void *instance)
     while (self->stuck) {
         struct stuck *first = self->stuck;
         self->stuck = first->next;
-        answered_give_up(self->env, first->batch);
-        batch_unref(first->batch);
+        struct batch *batch = first->batch;
+        answered_give_up(self->env, batch->signal, batch->items, batch->receipts,
+                         batch->receipt_count);
+        batch_unref(batch);
         free(first);
     }
     pthread_mutex_destroy(&self->lock);

@@ -17,6 +17,7 @@ receivers:
 processors:
   correlation: {{hold: 1s}}
   batch: {{timeout: 500ms}}
+  memory_limiter: {{limit_mib: 32}}
   transform:
     error_mode: propagate
     trace_statements:
@@ -38,6 +39,7 @@ exporters:
 extensions: {{status: {{endpoint: "127.0.0.1:{status}"}}}}
 service:
   extensions: [status]
+  shutdown_timeout: 50s
   pipelines:
     profiles: {{receivers: [pyroscope], processors: [correlation], exporters: [pyroscope]}}
 {pipelines}"""
@@ -125,6 +127,19 @@ def test_what_does_not_fit_in_memory_at_once_passes_in_parts(tmp_path, sink):
     sink.wait_for(keys)
     assert sidecar.stop() == 0, sidecar.program.tail()
     assert all(sink.copies[key] == 1 for key in keys)
+
+
+def test_what_waits_for_memory_is_delivered_at_a_stop(tmp_path, sink):
+    """Statements make each record so large that few of those that wait fit in memory at once."""
+    sidecar = Sidecar(tmp_path, sink, ONE.format(
+        signal="logs", processors="memory_limiter, batch, transform/grow"))
+    sent = [clients.logs("x" * 12_000, count=60) for _ in range(12)]
+    client = clients.HttpClient(sidecar.http)
+    taken = [request for request in sent if client.send(request)[0] == clients.TAKEN]
+    client.close()
+    assert len(taken) > 3
+    assert sidecar.stop(60) == 0, sidecar.program.tail()
+    assert all(sink.copies[key] == 1 for request in taken for key in request.keys)
 
 
 def test_a_client_that_waits_gets_the_failure(tmp_path, sink):

@@ -295,32 +295,13 @@ static struct outgoing *take_outgoing(struct correlation *self)
     return outgoing;
 }
 
-/* Whether it is in a journal or log, so that a stop leaves it to the next process. */
-static bool are_durable(struct receipt **receipts, size_t count)
-{
-    bool durable = count > 0;
-    for (size_t i = 0; i < count; i++)
-        durable &= receipt_is_durable(receipts[i]);
-    return durable;
-}
-
-static void give_up(struct correlation *self, struct receipt **receipts, size_t count,
-                    uint32_t items)
-{
-    struct outcome outcome =
-        outcome_of(VERDICT_RETRY, CAUSE_SHUTDOWN, "stopped before it could be handed on");
-    note_receipts(receipts, count, &outcome);
-    if (!are_durable(receipts, count))
-        meter_drop(self->env->meter, CAUSE_SHUTDOWN, SIGNAL_TRACES, items);
-}
-
 static void give_up_unwritten(struct correlation *self)
 {
     struct held *held = self->unwritten.first, *next;
     for (; held; held = next) {
         struct origin *origin = segment_of(held)->origin;
         next = held->next;
-        give_up(self, origin->receipts, origin->receipt_count, 1);
+        answered_give_up(self->env, SIGNAL_TRACES, 1, origin->receipts, origin->receipt_count);
         segment_written(segment_of(held), 1);
     }
     self->unwritten = (struct release){0};
@@ -368,7 +349,8 @@ void release_finish(struct correlation *self)
         resume(self, true);
     while ((outgoing = take_outgoing(self))) {
         struct batch *batch = outgoing->batch;
-        give_up(self, batch->receipts, batch->receipt_count, batch->items);
+        answered_give_up(self->env, SIGNAL_TRACES, batch->items, batch->receipts,
+                         batch->receipt_count);
         free_outgoing(outgoing);
     }
     give_up_unwritten(self);
