@@ -159,7 +159,7 @@ static void set_signals(const struct kafka_group *group,
 static bool find_starts(struct kafka_group *group, rd_kafka_topic_partition_list_t *list,
                         struct feed_start *starts)
 {
-    char error[256], last[256] = "";
+    char error[512], last[512] = "";
     group->short_since = 0;
     while (may_go_on(group)) {
         struct start_request request = request_of(group);
@@ -169,6 +169,7 @@ static bool find_starts(struct kafka_group *group, rd_kafka_topic_partition_list
             group_note_assigned(group);
         if (found)
             return true;
+        group_add_missing_replicas(group, error, sizeof error);
         if (strcmp(error, last) != 0)
             env_warn(group->self->env, "%s; asking again", error);
         snprintf(last, sizeof last, "%s", error);

@@ -82,7 +82,7 @@ struct kafka_group {
     const char *absent;    /* a topic that was deleted meanwhile; NULL: none is known */
     const char *forbidden; /* a topic that this user may not read; NULL: none is known */
     uint64_t silent;       /* no broker answers, since then, unix ns; 0: one does */
-    char trouble[256];     /* why nothing is assigned; "": something is */
+    char trouble[512];     /* why nothing is assigned; "": something is */
     struct reader **readers;
     size_t reader_count;
 };

@@ -51,6 +51,11 @@ void group_stand_still(struct kafka_group *group, uint64_t from, uint64_t ns);
  * as after an outage. Blocks for up to some seconds. */
 void group_look_at_replicas(struct kafka_group *group);
 
+/* replicas.c: appends that too few replicas are in sync, if they are. Brokers do not tell the ends
+ * of partitions that just got another leader until enough are, and their answer names no cause.
+ * Blocks for up to some seconds. */
+void group_add_missing_replicas(struct kafka_group *group, char *text, size_t size);
+
 /* While only some of the brokers do not answer, or some partitions take no records, producers keep
  * records for them, and for a moment for those that take over: so long no lane is counted as read
  * to its end. */

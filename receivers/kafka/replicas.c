@@ -59,6 +59,14 @@ bool refusal_stops_lanes(uint64_t since, uint64_t written, uint64_t now)
     return now < since + OUTAGE_OTHERS_NS || written < since + REFUSAL_SETTLED_NS;
 }
 
+void group_add_missing_replicas(struct kafka_group *group, char *text, size_t size)
+{
+    char why[KAFKA_TROUBLE_SIZE];
+    if (kafka_topic_replicas(group->client, NULL, LEAST_UNKNOWN, why, sizeof why) ==
+        KAFKA_REPLICAS_LACK)
+        kafka_add_warning(text, size, "%s", why);
+}
+
 void group_look_at_replicas(struct kafka_group *group)
 {
     char why[KAFKA_TROUBLE_SIZE];

@@ -149,11 +149,13 @@ class Kafka:
         for each in made.values():
             each.result(60)
 
-        def known():
-            found = self.admin.list_topics(timeout=10).topics
+        def known(asked):
+            found = asked.list_topics(timeout=10).topics
             return all(name in found and len(found[name].partitions) == partitions
                        for name in names)
-        assert harness.wait_for(known, 60)      # the brokers know it a little later
+        for address in self.addresses:      # each broker knows it a little later
+            asked = admin.AdminClient({**self.client(), "bootstrap.servers": address})
+            assert harness.wait_for(lambda: known(asked), 60)
 
     def forget(self, names):
         """Deletes those that are there, as when a test runs a second time."""

@@ -193,6 +193,29 @@ def test_what_is_said_while_one_of_three_brokers_is_down(three, backend, tmp_pat
                 test_shown.top(port))
 
 
+@pytest.mark.takes(40)
+def test_a_gateway_that_is_not_told_where_partitions_end_says_why(three, backend, tmp_path):
+    # A broker that takes over a partition tells its end when enough replicas have what it has.
+    name, status = three.topic("untold", 3, min_insync_replicas=3), harness.free_port()
+    producer = gateways.Producer(three)
+    producer.spans(name, 1, 300, partitions=3)
+    for number in range(301, 3001):
+        producer.send(name, gateways.request(number, 1), partition=number % 3)
+        if number == 1500:
+            three.brokers[0].kill()
+    gateway = gateways.Gateway(tmp_path, {
+        "brokers": three.addresses, "group_id": name, "traces": {"topics": [name]}}, backend,
+        wait=False, status=status)
+    gateway.wait_ports(status, seconds=60)
+    with started([gateway]):
+        assert harness.wait_for(lambda: test_shown.problem(
+            status, f"topic {name}", "min.insync.replicas is 3: start the brokers"), 60), (
+                test_shown.top(status))
+        three.brokers[0].start()
+        assert harness.wait_for(lambda: backend.has(range(1, 3001)), 60), gateway.tail()
+    producer.flush()
+
+
 @pytest.mark.takes(110)
 def test_links_are_exact_after_too_few_replicas_were_in_sync(three, backend, tmp_path):
     # Brokers answer all the time, and refuse records for longer than spans are held.
