@@ -2,12 +2,17 @@
 
 #include "lib/base/refusal.h"
 #include "pipeline/batch_parts.h"
+#include "pipeline/pace.h"
 
 #define MINUTE (60 * NS_PER_S)
 
-/* Of what does not fit in memory, such a part is tried; and so many items are looked for one by
- * one, each in parts that get smaller, before all of a part is given up. */
-enum { STARVED_PART = 16, REJECTED_PART = 4, LOST_ALONE = 16 };
+/* How long parts are pushed before others have their turn on the thread, which may be a
+ * receiver's. */
+#define SLICE (50 * NS_PER_MS)
+
+/* Of what does not pass, such a part is tried; and so many items are looked for one by one, each in
+ * parts that get smaller, before all of a part is given up. */
+enum { NEXT_PART = 4, LOST_ALONE = 16 };
 
 struct batch *answered_batch(struct batch *batch)
 {
@@ -78,18 +83,6 @@ static struct batch *next_part(struct batch_parts *parts, uint32_t items, bool *
     return part ? part : batch_parts_rest(parts);
 }
 
-/* How many items to try after a part that did not pass; 0: it is not parted further. moved: others
- * passed before. */
-static uint32_t smaller(const struct batch *part, bool moved, const struct outcome *why)
-{
-    if (why->verdict == VERDICT_REJECT) /* each attempt may take as much memory as one may */
-        return part->items < REJECTED_PART && part->items > 1 ? 1 : part->items / REJECTED_PART;
-    /* A full queue takes smaller ones neither, and what passed makes room once it is delivered. */
-    if (why->cause != CAUSE_MEMORY || moved || part->items < 2)
-        return 0;
-    return part->items < STARVED_PART ? 1 : part->items / STARVED_PART;
-}
-
 /* What the next part is after one that is done with. */
 static uint32_t larger(const struct answered *to, uint32_t size, bool passed, unsigned lost)
 {
@@ -107,66 +100,88 @@ static void lose_rest(const struct answered *to, const struct batch_parts *parts
     answered_lose(to->env, parts->batch, parts->left, &why);
 }
 
-/* Of all that cannot pass for lack of memory, which what waits may fill, one item passes at a time,
- * past the limit, until it is delivered. */
-static _Atomic bool forced_one;
+struct parting {
+    struct batch_parts parts;
+    struct part_pace *pace; /* NULL: none */
+    uint32_t size;          /* of the next part */
+    unsigned lost;          /* parts */
+    bool forced;            /* the next part is */
+    bool moved;             /* a part passed */
+    bool done;              /* nothing is left */
+};
 
-static void on_forced_settled(void *ctx, const struct outcome *worst)
+/* Pushes a part as the pace has it. why: as of push_part. */
+static enum verdict push_paced(const struct answered *to, struct parting *parting,
+                               struct batch *part, struct outcome *why)
 {
-    (void)ctx;
-    (void)worst;
-    atomic_store(&forced_one, false);
-}
-
-static enum verdict push_by_force(const struct answered *to, const struct batch *part,
-                                  struct outcome *why)
-{
-    if (atomic_exchange(&forced_one, true))
-        return VERDICT_RETRY;
-    struct receipt *receipt = receipt_new(on_forced_settled, NULL);
-    if (!receipt) {
-        atomic_store(&forced_one, false);
+    struct part_pace *pace = parting->pace;
+    if (!pace || (!parting->forced && !pace_size(pace)))
+        return push_part(to, part, why);
+    struct batch *own = parting->forced ? pace_force(pace, part) : pace_track(pace, part);
+    if (!own) {
+        *why = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "no memory");
         return VERDICT_RETRY;
     }
-    if (part->receipt_count)
-        receipt_set_neutral(receipt);
-    struct batch *forced = batch_with_payload(part, buffer_ref(part->payload), part->items);
-    enum verdict verdict = VERDICT_RETRY;
-    if (forced && batch_add_receipt(forced, receipt)) {
-        forced->forced = true;
-        verdict = push_part(to, forced, why);
-    }
-    batch_unref(forced);
-    receipt_unref(receipt);
+    size_t before = budget_used(part->payload->budget);
+    enum verdict verdict = push_part(to, own, why);
+    uint64_t now = clock_mono(to->env->clock);
+    size_t after = budget_used(part->payload->budget);
+    if (parting->forced && verdict == VERDICT_OK)
+        pace_forced(pace, part, after > before ? after - before : 0, now);
+    else if (verdict == VERDICT_OK)
+        pace_passed(pace, part->items, now);
+    batch_unref(own);
     return verdict;
 }
 
-struct parting {
-    struct batch_parts parts;
-    uint32_t size; /* of the next part */
-    unsigned lost; /* parts */
-    bool moved;    /* a part passed */
-    bool done;     /* nothing is left */
-};
+static uint32_t smaller(uint32_t items)
+{
+    return items < NEXT_PART && items > 1 ? 1 : items / NEXT_PART;
+}
+
+/* What is tried after a part that found no memory: a smaller one, or one by force. 0: nothing. */
+static uint32_t after_starved(struct parting *parting, const struct batch *part, bool divides,
+                              uint64_t now)
+{
+    uint32_t next = divides ? smaller(part->items) : 0;
+    if (parting->moved || parting->forced) /* what passed makes room once it is delivered */
+        next = 0;
+    else if (pace_may_wait(parting->pace, now))
+        next = 0;
+    else if (next == 0) {
+        parting->forced = true;
+        return pace_forced_items(parting->pace);
+    }
+    pace_starved(parting->pace, part, next, now);
+    return next;
+}
+
+/* How many items to try after a part that did not pass, 0: it is not parted further. divides: it
+ * can be. */
+static uint32_t after_failed(const struct answered *to, struct parting *parting,
+                             const struct batch *part, bool divides, const struct outcome *why)
+{
+    if (why->verdict == VERDICT_REJECT) /* each attempt may take as much memory as one may */
+        return divides && parting->lost < LOST_ALONE ? smaller(part->items) : 0;
+    /* A full queue takes smaller ones neither. */
+    if (why->cause != CAUSE_MEMORY || !parting->pace)
+        return 0;
+    return after_starved(parting, part, divides, clock_mono(to->env->clock));
+}
 
 /* Pushes the next part, after which a smaller one may begin where it did. False: no more is to be
  * tried. */
 static bool push_next(const struct answered *to, struct parting *parting)
 {
     struct outcome why;
-    bool last;
+    bool last, forced = parting->forced;
     uint32_t size = parting->size;
     struct batch *part = next_part(&parting->parts, size, &last);
     if (!part)
         return false;
     bool divides = !last || !size || size >= part->items; /* else it has only one piece */
-    enum verdict verdict = push_part(to, part, &why);
-    if (verdict == VERDICT_RETRY && why.cause == CAUSE_MEMORY && !parting->moved &&
-        (part->items < 2 || !divides))
-        verdict = push_by_force(to, part, &why);
-    uint32_t next = verdict != VERDICT_OK && divides && parting->lost < LOST_ALONE
-                        ? smaller(part, parting->moved, &why)
-                        : 0;
+    enum verdict verdict = push_paced(to, parting, part, &why);
+    uint32_t next = verdict == VERDICT_OK ? 0 : after_failed(to, parting, part, divides, &why);
     bool stays = next || verdict == VERDICT_RETRY;
     if (!stays && verdict == VERDICT_REJECT) {
         answered_lose(to->env, part, part->items, &why);
@@ -178,17 +193,27 @@ static bool push_next(const struct answered *to, struct parting *parting)
         batch_parts_undo(&parting->parts);
     parting->done = !stays && last;
     parting->size = next ? next : larger(to, size, verdict == VERDICT_OK, parting->lost);
-    return next || (!stays && !last);
+    return next || (!stays && !last && !forced);
 }
 
 struct batch *answered_push(const struct answered *to, struct batch *batch)
 {
-    struct parting parting = {.size = to->most};
+    struct parting parting = {.pace = outlet_pace(to->outlet), .size = to->most};
     struct batch *rest = NULL;
+    uint64_t until = clock_mono(&clock_system) + SLICE;
+    uint32_t size = parting.pace ? pace_size(parting.pace) : 0;
+    if (parting.pace && pace_waits(parting.pace, batch, clock_mono(to->env->clock)))
+        return batch;
+    if (size && (!to->most || size < to->most))
+        parting.size = size;
     batch_parts_begin(&parting.parts, batch);
     batch_unref(batch);
     while (push_next(to, &parting))
-        continue;
+        if (parting.pace && (parting.moved || parting.lost) && clock_mono(&clock_system) >= until) {
+            pace_cut(parting.pace, parting.size == to->most ? 0 : parting.size,
+                     clock_mono(to->env->clock));
+            break;
+        }
     if (!parting.done && !(rest = batch_parts_rest(&parting.parts)))
         lose_rest(to, &parting.parts);
     batch_parts_end(&parting.parts);

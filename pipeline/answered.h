@@ -23,9 +23,10 @@ struct answered {
 
 /* Hands on a batch (taken over), in parts if it has to. Of what a processor rejects, parts get
  * smaller until only the items that it cannot pass are left: these are lost. They get smaller where
- * memory lacks, too, and a single item that finds none takes it past the limit, one in the process
- * at a time. Calls `passed` for every part that was taken. Returns what was not, to be offered
- * again; NULL: nothing is left. */
+ * memory lacks, too, unless parts are under way whose memory comes back (pipeline/pace.h). Where a
+ * single item finds none, one part of each outlet at a time takes it past the limit. Calls `passed`
+ * for every part that was taken. Returns what was not, to be offered again; NULL: nothing is left.
+ */
 struct batch *answered_push(const struct answered *to, struct batch *batch);
 
 /* Counts items of an answered batch that env's instance dropped, and tells its receipts and, once

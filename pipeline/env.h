@@ -21,6 +21,9 @@ struct outlet;
  * full. Any thread, never blocks. */
 enum verdict outlet_push(struct outlet *outlet, struct batch *batch);
 
+/* The outlet's (pipeline/pace.h), borrowed. */
+struct part_pace *outlet_pace(struct outlet *outlet);
+
 /* Makes the step of a batch (pipeline/batch_pass.h). False: the processor has none for it. */
 struct pass_step;
 typedef bool pass_step_fn(void *self, const struct batch *batch, struct pass_step *step);

@@ -1,6 +1,7 @@
 #include "pipeline/graph/graph.h"
 
 #include "pipeline/delivery/sender_wait.h"
+#include "pipeline/pace.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -57,7 +58,7 @@ static bool make_outlets(struct pipeline *pipeline)
     pipeline->outlets = calloc(processors->count + 1, sizeof(struct outlet *));
     for (size_t i = 0; pipeline->outlets && i <= processors->count; i++) {
         pipeline->outlets[i] = calloc(1, sizeof **pipeline->outlets);
-        if (!pipeline->outlets[i])
+        if (!pipeline->outlets[i] || !(pipeline->outlets[i]->pace = pace_new()))
             return false;
     }
     struct sender **branches =
@@ -388,9 +389,12 @@ static void release_pipeline(struct pipeline *pipeline)
 {
     size_t processors = pipeline->stages[COMPONENT_PROCESSOR].count;
     for (size_t i = 0; pipeline->outlets && i <= processors; i++) {
-        if (pipeline->outlets[i])
-            free(pipeline->outlets[i]->branches);
-        free(pipeline->outlets[i]);
+        struct outlet *outlet = pipeline->outlets[i];
+        if (outlet) {
+            pace_unref(outlet->pace);
+            free(outlet->branches);
+        }
+        free(outlet);
     }
     free(pipeline->outlets);
     for (int kind = 0; kind < COMPONENT_EXTENSION; kind++)

@@ -27,6 +27,7 @@ struct outlet {
     struct outlet *next;
     struct sender **branches; /* the end: one per exporter */
     size_t branch_count;
+    struct part_pace *pace;
     bool taken_over; /* a pipeline's first: a processor keeps its data (takes_over), so that clients
                         do not wait for its exporters */
 };

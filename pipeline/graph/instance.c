@@ -1,6 +1,8 @@
 #include "pipeline/graph/instance.h"
 
 #include "lib/settings/fill.h"
+#include "pipeline/answered.h"
+#include "pipeline/graph/graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,10 +91,68 @@ static uint64_t run_tick(void *ctx, uint64_t mono_ns)
     return instance->component->tick(instance->self, mono_ns);
 }
 
+static void ignore_part(void *ctx, const struct batch *part)
+{
+    (void)ctx;
+    (void)part;
+}
+
+/* Of a backlog. */
+static struct batch *push_again(void *ctx, struct outlet *downstream, struct batch *batch)
+{
+    struct instance *processor = ctx;
+    struct outlet into = {.processor = processor, .next = downstream, .pace = downstream->pace};
+    const struct answered to = {.env = &processor->env, .outlet = &into, .passed = ignore_part};
+    return answered_push(&to, batch);
+}
+
+static void wake_backlog(void *ctx, uint64_t mono_ns)
+{
+    struct instance *processor = ctx;
+    if (processor->env.ticker)
+        ticker_at(processor->env.ticker, &processor->again, mono_ns);
+}
+
+static uint64_t offer_again(void *ctx, uint64_t mono_ns)
+{
+    struct instance *processor = ctx;
+    (void)mono_ns;
+    backlog_offer_again(&processor->backlog);
+    return TIME_NEVER;
+}
+
+static void begin_backlog(struct instance *processor)
+{
+    processor->backlog = (struct backlog){
+        .env = &processor->env, .push = push_again, .wake = wake_backlog, .ctx = processor};
+    backlog_begin(&processor->backlog);
+    processor->again = (struct ticker_entry){.tick = offer_again, .ctx = processor};
+    if (processor->env.ticker)
+        ticker_add(processor->env.ticker, &processor->again);
+}
+
+static void end_backlog(struct instance *processor)
+{
+    if (processor->env.ticker)
+        ticker_remove(processor->env.ticker, &processor->again);
+    backlog_end(&processor->backlog);
+}
+
+void instance_keep(struct instance *processor, struct outlet *downstream, struct batch *batch)
+{
+    struct batch *kept = batch_with_payload(batch, buffer_ref(batch->payload), batch->items);
+    if (kept)
+        kept->admitted = false; /* its places are those of the request that is done with now */
+    backlog_keep(&processor->backlog, downstream, kept ? kept : batch_ref(batch));
+    batch_unref(batch);
+}
+
 bool instance_open(struct instance *instance, struct problems *problems)
 {
     char error[512] = "";
     instance->opened = true;
+    if (instance->component->kind == COMPONENT_PROCESSOR)
+        begin_backlog(instance);
     if (instance->component->open &&
         !instance->component->open(instance->self, &instance->env, error, sizeof error)) {
         report(instance, error, problems);
@@ -114,6 +174,8 @@ void instance_close(struct instance *instance)
         return;
     if (instance->component->tick && instance->env.ticker)
         ticker_remove(instance->env.ticker, &instance->tick);
+    if (instance->component->kind == COMPONENT_PROCESSOR)
+        end_backlog(instance);
     if (instance->component->close)
         instance->component->close(instance->self);
     instance->opened = false;

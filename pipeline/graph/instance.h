@@ -3,6 +3,7 @@
 #define PIPELINE_GRAPH_INSTANCE_H
 
 #include "lib/settings/load.h"
+#include "pipeline/backlog.h"
 #include "pipeline/component.h"
 #include "pipeline/delivery/sender.h"
 
@@ -15,6 +16,9 @@ struct instance {
     struct meter *meter;
     struct env env;
     struct ticker_entry tick;
+    struct backlog backlog; /* processors: of requests that another pipeline has taken, what had no
+                               room here; with an outlet downstream of it */
+    struct ticker_entry again;                /* offers that */
     struct histogram durations[SIGNAL_COUNT]; /* processors: of consume without later stages */
     struct sender *sender;                    /* exporters, once open */
     struct intake *fresh[SIGNAL_COUNT]; /* receivers: wired, not yet installed by graph_install */
@@ -37,6 +41,10 @@ bool instance_fill(struct instance *instance, const struct node *place, struct p
 /* Opens it with a filled env; an exporter's sender must exist. False: a problem was added;
  * instance_close follows. */
 bool instance_open(struct instance *instance, struct problems *problems);
+
+/* Hands what an open processor has not taken yet of a request that was answered (taken over) to it,
+ * when it can take it, and then to that outlet, which is downstream of it. */
+void instance_keep(struct instance *processor, struct outlet *downstream, struct batch *batch);
 
 /* Ends its ticks and closes it. May be called twice, and on one that was never opened. */
 void instance_close(struct instance *instance);

@@ -144,10 +144,9 @@ static void ignore_part(void *ctx, const struct batch *part)
 }
 
 /* Gives a request that another pipeline has to this one. To refuse it would bring it to both again,
- * so what cannot pass is lost; so is what finds no memory, if the pipeline had refused it before.
- * False: no memory. */
-static bool push_too(struct outlet *head, struct batch *batch, struct batch *taken_over,
-                     bool refused)
+ * so what cannot pass is lost, and what has no room yet is kept. False: the log's record has no
+ * room, or no memory. */
+static bool push_too(struct outlet *head, struct batch *batch, struct batch *taken_over)
 {
     struct batch *given =
         head->processor ? answered_batch(head->taken_over ? taken_over : batch) : NULL;
@@ -156,13 +155,12 @@ static bool push_too(struct outlet *head, struct batch *batch, struct batch *tak
     const struct answered to = {
         .env = &head->processor->env, .outlet = head, .passed = ignore_part};
     struct batch *left = answered_push(&to, given);
-    if (left && refused) {
-        const struct outcome why = outcome_of(VERDICT_REJECT, CAUSE_MEMORY,
-                                              "no memory for what is too large to pass at once");
-        answered_lose(to.env, left, left->items, &why);
-    }
-    batch_unref(left);
-    return !left || refused;
+    bool keeps = left && !left->lane;
+    if (keeps)
+        instance_keep(head->processor, head->next, left);
+    else
+        batch_unref(left);
+    return !left || keeps;
 }
 
 /* As intake_run; a pipeline whose processor takes the data over gets the batch taken_over. */
@@ -190,7 +188,7 @@ static struct outcome run_each(struct intake *intake, struct batch *batch, struc
     bool all = true;
     for (size_t i = 0; i < intake->head_count; i++)
         if (i != first)
-            all = push_too(intake->heads[i], batch, taken_over, i < first) && all;
+            all = push_too(intake->heads[i], batch, taken_over) && all;
     return all ? OUTCOME_OK : outcome_no_memory();
 }
 

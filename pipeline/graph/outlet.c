@@ -87,12 +87,12 @@ static void find_chain(struct outlet *outlet, const struct batch *batch, struct 
 }
 
 /* As if each had handed the batch on to the next. */
-static void count_between(const struct chain *chain, const struct batch *batch, bool taken)
+static void count_between(const struct chain *chain, const struct batch *batch)
 {
     uint32_t items = batch_counted(batch);
     for (size_t i = 1; i < chain->count; i++) {
         meter_add(chain->processors[i]->meter, METER_INCOMING, batch->signal, items);
-        if (taken && chain->producers[i])
+        if (chain->producers[i])
             meter_add(chain->producers[i], METER_OUTGOING, batch->signal, items);
     }
 }
@@ -107,9 +107,10 @@ static enum verdict run_chain(struct chain *chain, struct batch *batch)
                            : done == PASS_EMPTY   ? VERDICT_OK
                                                   : outlet_push(chain->next, result);
     batch_unref(result);
-    count_between(chain, batch, verdict == VERDICT_OK);
-    if (verdict == VERDICT_OK)
-        pass_drops_tell(&drops, &chain->steps[chain->count - 1], batch);
+    if (verdict != VERDICT_OK)
+        return verdict;
+    count_between(chain, batch);
+    pass_drops_tell(&drops, &chain->steps[chain->count - 1], batch);
     return verdict;
 }
 
@@ -151,7 +152,8 @@ static enum verdict timed(struct chain *chain, struct outlet *outlet, struct bat
     return verdict;
 }
 
-/* Merged data were already accepted: the flat copy may exceed the budget. */
+/* Merged data were already accepted: the flat copy may exceed the budget. What is not taken comes
+ * again, in parts perhaps, or is lost at the instance that holds it, so it is not counted. */
 static enum verdict consume(struct outlet *outlet, struct batch *batch)
 {
     struct instance *processor = outlet->processor;
@@ -159,13 +161,19 @@ static enum verdict consume(struct outlet *outlet, struct batch *batch)
     struct batch *flat = component->gathers ? batch_ref(batch) : batch_flat(batch);
     if (!flat)
         return VERDICT_RETRY;
-    meter_add(processor->meter, METER_INCOMING, batch->signal, batch_counted(batch));
     struct chain chain;
     find_chain(outlet, flat, &chain);
     enum verdict verdict =
         metric_wanted(METRIC_DETAILED) ? timed(&chain, outlet, flat) : run(&chain, outlet, flat);
     batch_unref(flat);
+    if (verdict == VERDICT_OK)
+        meter_add(processor->meter, METER_INCOMING, batch->signal, batch_counted(batch));
     return verdict;
+}
+
+struct part_pace *outlet_pace(struct outlet *outlet)
+{
+    return outlet->pace;
 }
 
 enum verdict outlet_push(struct outlet *outlet, struct batch *batch)

@@ -46,14 +46,14 @@ static bool may_hold(const struct component *processor)
 
 /* What a processor holds has passed those before it and none behind it. So it stays only where that
  * will be the same. */
-static bool keeps_place(const struct reload *reload, const struct instance *old)
+static bool keeps_place(const struct reload *reload, struct instance *old)
 {
     enum graph_place place = graph_place(&reload->runtime->graph, reload->next, old->id);
-    return place == PLACE_KEPT || (place == PLACE_PASSED && !may_hold(old->component));
+    return place == PLACE_KEPT ||
+           (place == PLACE_PASSED && !may_hold(old->component) && backlog_is_empty(&old->backlog));
 }
 
-static bool stays(const struct reload *reload, const struct instance *old,
-                  const struct instance *fresh)
+static bool stays(const struct reload *reload, struct instance *old, const struct instance *fresh)
 {
     if (old->component != fresh->component || !node_equal(old->section, fresh->section) ||
         plan_auth_changes(reload->root, reload->next, old))

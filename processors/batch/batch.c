@@ -1,6 +1,7 @@
 /* Collects small requests into larger ones, by number of items and by time; only data of one
  * pipeline and tenant are combined. OTLP requests are merged by concatenation. */
 #include "pipeline/answered.h"
+#include "pipeline/backlog.h"
 #include "pipeline/client_info.h"
 #include "pipeline/component.h"
 #include "pipeline/gathering.h"
@@ -8,13 +9,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#define RETRY_NS (200 * NS_PER_MS)
-
-/* A reload, whose clients wait meanwhile, waits so long for room behind it. */
-#define PATIENCE (200 * NS_PER_MS)
-#define POLL_NS  (10 * NS_PER_MS)
 
 /* A group is sent before it grows past this, the largest request that a gRPC exporter sends by
  * default, so that a merged request is not cut again; or past such a part of the memory limit, as
@@ -30,13 +24,6 @@ struct group {
     struct gathering requests;
 };
 
-/* A merged batch that a full queue has not taken yet. */
-struct stuck {
-    struct stuck *next;
-    struct outlet *outlet;
-    struct batch *batch;
-};
-
 struct batcher {
     int64_t send_batch_size;
     int64_t send_batch_max_size;
@@ -44,9 +31,9 @@ struct batcher {
     struct key_list metadata_keys;
     const struct env *env;
     pthread_mutex_t lock;
-    struct group *groups; /* this and the rest: under lock */
-    struct stuck *stuck;
-    _Atomic uint64_t group_count; /* from here on: for metrics pages, not under lock */
+    struct group *groups;   /* under lock */
+    struct backlog backlog; /* what no queue has taken yet; from here on not under lock */
+    _Atomic uint64_t group_count;
     _Atomic uint64_t by_size, by_timeout;
     struct histogram sent_items, sent_bytes;
 };
@@ -100,25 +87,6 @@ static const char *batch_header(const void *instance, size_t i)
     return i < self->metadata_keys.count ? self->metadata_keys.items[i] : NULL;
 }
 
-static bool batch_open(void *instance, const struct env *env, char *error, size_t error_size)
-{
-    struct batcher *self = instance;
-    (void)error;
-    (void)error_size;
-    pthread_mutex_init(&self->lock, NULL);
-    self->env = env;
-    if (self->metadata_keys.count)
-        client_info_want(true);
-    return true;
-}
-
-static void free_group(struct group *group)
-{
-    gathering_release(&group->requests);
-    client_info_unref(group->client);
-    free(group);
-}
-
 static void count(struct histogram *histogram, const struct histogram_bounds *bounds, uint64_t n)
 {
     if (metric_wanted(METRIC_NORMAL))
@@ -133,8 +101,9 @@ static void batch_passed(void *ctx, const struct batch *part)
 }
 
 /* Hands on a batch (taken over) in parts; returns what no queue took, or NULL. */
-static struct batch *push(struct batcher *self, struct outlet *outlet, struct batch *batch)
+static struct batch *push(void *ctx, struct outlet *outlet, struct batch *batch)
 {
+    struct batcher *self = ctx;
     const struct answered to = {.env = self->env,
                                 .outlet = outlet,
                                 .most = (uint32_t)self->send_batch_max_size,
@@ -143,44 +112,38 @@ static struct batch *push(struct batcher *self, struct outlet *outlet, struct ba
     return answered_push(&to, batch);
 }
 
-static void batch_lose(struct batcher *self, struct batch *batch)
+static void wake(void *ctx, uint64_t mono_ns)
 {
-    struct outcome why = outcome_of(VERDICT_RETRY, CAUSE_MEMORY, "no memory to hold the batch");
-    meter_drop(self->env->meter, why.cause, batch->signal, batch->items);
-    for (size_t i = 0; i < batch->receipt_count; i++)
-        receipt_note(batch->receipts[i], &why);
-    batch_unref(batch);
+    const struct batcher *self = ctx;
+    env_tick_at(self->env, mono_ns);
 }
 
-static void batch_keep(struct batcher *self, struct outlet *outlet, struct batch *batch)
+static bool batch_open(void *instance, const struct env *env, char *error, size_t error_size)
 {
-    struct stuck *stuck = malloc(sizeof *stuck);
-    if (!stuck) {
-        batch_lose(self, batch);
-        return;
-    }
-    *stuck = (struct stuck){.outlet = outlet, .batch = batch};
-    pthread_mutex_lock(&self->lock);
-    struct stuck **at = &self->stuck;
-    while (*at)
-        at = &(*at)->next;
-    *at = stuck;
-    pthread_mutex_unlock(&self->lock);
-    env_tick_at(self->env, clock_mono(self->env->clock) + RETRY_NS);
+    struct batcher *self = instance;
+    (void)error;
+    (void)error_size;
+    pthread_mutex_init(&self->lock, NULL);
+    self->env = env;
+    self->backlog = (struct backlog){.env = env, .push = push, .wake = wake, .ctx = self};
+    backlog_begin(&self->backlog);
+    if (self->metadata_keys.count)
+        client_info_want(true);
+    return true;
 }
 
-static void push_or_keep(struct batcher *self, struct outlet *outlet, struct batch *batch)
+static void free_group(struct group *group)
 {
-    struct batch *left = push(self, outlet, batch);
-    if (left)
-        batch_keep(self, outlet, left);
+    gathering_release(&group->requests);
+    client_info_unref(group->client);
+    free(group);
 }
 
 /* Without the memory for a copy, the batch itself. */
 static void push_answered(struct batcher *self, struct outlet *outlet, struct batch *batch)
 {
     struct batch *answered = answered_batch(batch);
-    push_or_keep(self, outlet, answered ? answered : batch_ref(batch));
+    backlog_push(&self->backlog, outlet, answered ? answered : batch_ref(batch));
 }
 
 /* Merges a group (taken over) and hands it on. admitted: a place is reserved for it. */
@@ -193,7 +156,7 @@ static void flush(struct batcher *self, struct group *group, bool admitted)
         merged->forced = false;
         if (group->client)
             batch_set_client(merged, client_info_ref(group->client));
-        push_or_keep(self, group->outlet, merged);
+        backlog_push(&self->backlog, group->outlet, merged);
     }
     for (size_t i = 0; !merged && i < group->requests.count; i++)
         push_answered(self, group->outlet, group->requests.batches[i]);
@@ -323,15 +286,8 @@ static void flush_due(struct batcher *self, uint64_t now, uint64_t *next)
 {
     pthread_mutex_lock(&self->lock);
     struct group *due = take_due(self, now, next);
-    struct stuck *stuck = self->stuck;
-    self->stuck = NULL;
     pthread_mutex_unlock(&self->lock);
-    while (stuck) {
-        struct stuck *first = stuck;
-        stuck = first->next;
-        push_or_keep(self, first->outlet, first->batch);
-        free(first);
-    }
+    backlog_offer_again(&self->backlog);
     while (due) {
         struct group *group = due;
         due = group->next;
@@ -347,34 +303,14 @@ static uint64_t batch_tick(void *instance, uint64_t mono_ns)
     return next;
 }
 
-/* Whether close may wait for room behind it: a stop until its end. */
-static bool may_wait(const struct batcher *self, uint64_t patient)
-{
-    uint64_t stop_by = atomic_load(&self->env->stop_by);
-    return clock_mono(&clock_system) < (stop_by ? stop_by : patient);
-}
-
 static void batch_close(void *instance)
 {
     struct batcher *self = instance;
     uint64_t next = TIME_NEVER;
     if (!self->env)
         return;
-    uint64_t patient = clock_mono(&clock_system) + PATIENCE;
     flush_due(self, TIME_NEVER, &next);
-    while (self->stuck && may_wait(self, patient)) {
-        nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
-        flush_due(self, TIME_NEVER, &next);
-    }
-    while (self->stuck) {
-        struct stuck *first = self->stuck;
-        self->stuck = first->next;
-        struct batch *batch = first->batch;
-        answered_give_up(self->env, batch->signal, batch->items, batch->receipts,
-                         batch->receipt_count);
-        batch_unref(batch);
-        free(first);
-    }
+    backlog_end(&self->backlog);
     pthread_mutex_destroy(&self->lock);
     if (self->metadata_keys.count)
         client_info_want(false);

@@ -8,7 +8,9 @@ import requests
 
 import clients
 import harness
+import payloads
 import rig
+import uploads
 
 CONFIG = """\
 receivers:
@@ -32,6 +34,7 @@ processors:
     log_conditions: ['ParseJSON(resource.attributes["service.name"])["a"] == 2']
     metric_conditions: ['ParseJSON(resource.attributes["service.name"])["a"] == 2']
   transform/grow: {{log_statements: [{grow}]}}
+  transform/twenty: {{log_statements: [{twenty}]}}
 exporters:
   otlp_http: {{endpoint: "http://{sink}"}}
   otlp_http/2: {{endpoint: "http://{sink}"}}
@@ -45,11 +48,13 @@ service:
 {pipelines}"""
 ONE = "    {signal}: {{receivers: [otlp], processors: [{processors}], exporters: [otlp_http]}}\n"
 TWO = """\
-    traces/1: {{receivers: [otlp], processors: [{}], exporters: [otlp_http]}}
-    traces/2: {{receivers: [otlp], processors: [{}], exporters: [otlp_http/2]}}
+    {signal}/1: {{receivers: [otlp], processors: [{}], exporters: [otlp_http]}}
+    {signal}/2: {{receivers: [otlp], processors: [{}], exporters: [otlp_http/2]}}
 """
 GROW = ", ".join(f"""'set(log.attributes["c{i}"], resource.attributes["service.name"])'"""
                  for i in range(60))
+TWENTY = ", ".join(f"""'set(log.attributes["c{i}"], log.attributes["pad"])'"""
+                   for i in range(20))
 MAKE = {"traces": clients.traces, "logs": clients.logs, "metrics": clients.metrics}
 GOOD, BAD = json.dumps({"a": 1}), "not JSON"
 
@@ -59,7 +64,8 @@ class Sidecar(rig.Sidecar):
         super().__init__(folder, sink)
         self.status = harness.free_port()
         self.config.write_text(CONFIG.format(http=self.http, ingest=self.ingest, sink=sink.http,
-                                             status=self.status, pipelines=pipelines, grow=GROW))
+                                             status=self.status, pipelines=pipelines, grow=GROW,
+                                             twenty=TWENTY))
         self.launch().program.wait_ports(self.http, self.ingest, self.status)
 
     def lost(self, component):
@@ -78,6 +84,14 @@ def send(sidecar, signal, service):
     told = client.send(request)[0]
     client.close()
     return told, request.keys
+
+
+def padded_logs(count):
+    request = clients.logs("pads", count)
+    parsed = payloads.REQUESTS["logs"].FromString(request.body)
+    for record in parsed.resource_logs[0].scope_logs[0].log_records:
+        record.attributes.append(uploads.text_attribute("pad", "x" * 2000))
+    return clients.Request("logs", parsed.SerializeToString(), request.keys)
 
 
 @pytest.mark.parametrize("signal, processors", [
@@ -105,13 +119,43 @@ def test_only_what_cannot_be_processed_is_lost(tmp_path, sink, signal, processor
 @pytest.mark.parametrize("processors", [["", "transform"], ["transform", ""]])
 def test_a_request_that_another_pipeline_has_is_not_refused(tmp_path, sink, processors):
     """The client would send it again, to both."""
-    sidecar = Sidecar(tmp_path, sink, TWO.format(*processors))
+    sidecar = Sidecar(tmp_path, sink, TWO.format(*processors, signal="traces"))
     (told, bad), (_, good) = (send(sidecar, "traces", service) for service in (BAD, GOOD))
     assert told == clients.TAKEN
     assert sidecar.stop() == 3, sidecar.program.tail()
     assert [sink.copies[key] for key in bad] == [1] * len(bad)
     assert [sink.copies[key] for key in good] == [2] * len(good)
     assert f"transform: {len(bad)} spans acknowledged but not delivered" in sidecar.log()
+
+
+@pytest.mark.parametrize("processors", [["memory_limiter", "memory_limiter, transform/grow"],
+                                        ["memory_limiter, transform/grow", "memory_limiter"]])
+def test_what_one_of_two_pipelines_has_no_memory_for_waits_there(tmp_path, sink, processors):
+    """The request is refused in neither, or a client that sends it again would double it."""
+    sidecar = Sidecar(tmp_path, sink, TWO.format(*processors, signal="logs"))
+    request, client = clients.logs("x" * 12_000, count=120), clients.HttpClient(sidecar.http)
+    assert client.send(request)[0] == clients.TAKEN
+    client.close()
+    assert sink.wait(lambda: all(sink.copies[key] == 2 for key in request.keys))
+    assert sidecar.stop() == 0, sidecar.program.tail()
+    assert all(sink.copies[key] == 2 for key in request.keys)
+
+
+def test_what_fills_the_memory_gets_on_once_the_backend_is_back(tmp_path, sink):
+    """Each record becomes 20 times as large behind the batch processor, which holds many."""
+    sidecar = Sidecar(tmp_path, sink, ONE.format(
+        signal="logs", processors="memory_limiter, batch, transform/twenty"))
+    sink.rule = lambda _signal, _keys: 503
+    taken, client = [], clients.HttpClient(sidecar.http)
+    while (request := padded_logs(count=100)) and client.send(request)[0] == clients.TAKEN:
+        taken.extend(request.keys)
+    client.close()
+    sink.rule = lambda _signal, _keys: 200
+    assert len(taken) > 1000
+    sink.wait_for(taken)
+    assert sink.requests < len(taken) / 4, "in requests of a few records each"
+    assert sidecar.stop(60) == 0, sidecar.program.tail()
+    assert all(sink.copies[key] == 1 for key in taken)
 
 
 def test_what_does_not_fit_in_memory_at_once_passes_in_parts(tmp_path, sink):

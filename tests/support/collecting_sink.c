@@ -1,6 +1,8 @@
 #include "tests/support/collecting_sink.h"
 
+#include "pipeline/pace.h"
 #include <assert.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +33,7 @@ void collecting_sink_init(struct collecting_sink *sink)
     sink->instance.self = sink;
     sink->instance.meter = &sink->meter;
     sink->outlet.processor = &sink->instance;
+    sink->outlet.pace = pace_new();
 }
 
 uint64_t collecting_sink_items(const struct collecting_sink *sink)
@@ -48,4 +51,6 @@ void collecting_sink_clear(struct collecting_sink *sink)
     free(sink->batches);
     sink->batches = NULL;
     sink->count = sink->pushes = 0;
+    pace_unref(sink->outlet.pace);
+    sink->outlet.pace = NULL;
 }

@@ -2,6 +2,7 @@
 
 #include "pipeline/addressees.h"
 #include "pipeline/answered.h"
+#include "pipeline/pace.h"
 #include "processors/correlation/release/ahead.h"
 #include "processors/correlation/release/release_write.h"
 #include "processors/correlation/tell.h"
@@ -26,10 +27,10 @@ struct front {
 };
 
 /* Asks for a tick unless one is due sooner. Under the lock. */
-static void ask_tick(struct correlation *self)
+static void ask_tick(struct correlation *self, uint64_t at)
 {
-    self->outgoing_due = clock_mono(self->env->clock) + AGAIN_AFTER;
-    env_tick_at(self->env, self->outgoing_due);
+    self->outgoing_due = at < self->outgoing_due ? at : self->outgoing_due;
+    env_tick_at(self->env, at);
 }
 
 void release_at_tick(struct correlation *self, struct release *release)
@@ -47,7 +48,7 @@ static void keep_unwritten(struct correlation *self, struct release *release)
     release_join(release, &self->unwritten);
     release_join(&self->unwritten, release);
     self->starved = true;
-    ask_tick(self);
+    ask_tick(self, clock_mono(self->env->clock) + AGAIN_AFTER);
     pthread_mutex_unlock(&self->lock);
 }
 
@@ -107,7 +108,7 @@ static void keep_outgoing(struct correlation *self, struct outgoing *outgoing)
     outgoing->next = NULL;
     *(self->outgoing ? self->batches_end : &self->outgoing) = outgoing;
     self->batches_end = &outgoing->next;
-    ask_tick(self);
+    ask_tick(self, pace_again(outlet_pace(outgoing->outlet), clock_mono(self->env->clock)));
     pthread_mutex_unlock(&self->lock);
 }
 
