@@ -87,7 +87,7 @@ struct component {
      * sentence; NULL: it is not. *severe: `validate` must fail. NULL: it fits anywhere. */
     const char *(*misplaced)(const void *self, unsigned signals, bool *severe);
     bool (*wants_traces)(const void *self); /* processors: sets whole_traces of those in front */
-    /* Processors: attributes that those behind must not alter; and where it alters such ones. For
+    /* Processors: attributes that others must not alter; and where it alters such ones. For
      * warnings: pipeline/reliance.h. NULL: none, nowhere. */
     const struct reliance *relies;
     alters_fn *alters;

@@ -49,11 +49,13 @@ void actions_alter(const struct key_groups *list, const char *path, struct view 
     for (size_t i = 0; i < list->count; i++) {
         const struct action_settings *action = &actions[i];
         struct alteration found = {.path = place, .verb = "changes"};
-        bool puts = is(action, "update") || is(action, "upsert");
+        bool gives = is(action, "update") || is(action, "upsert");
+        bool may_give = is(action, "insert");
         snprintf(place, sizeof place, "%s[%zu]", path, i);
-        if (puts && view_eq(view_of(action->key), key) &&
+        if ((gives || may_give) && view_eq(view_of(action->key), key) &&
             !view_eq(view_of(action->from_attribute), key)) {
             write_value(action, to);
+            found.kind = gives ? ALTERATION_GIVES : ALTERATION_MAY_GIVE;
             found.to = view_of(to);
         } else if (is(action, "hash") && names(action, key)) {
             found.to = VIEW("hash");

@@ -475,17 +475,32 @@ void ottl_group_sieve(const struct ottl_group *group, struct key_sieve sieves[ED
         ottl_sieve(group->statements[i].ottl, sieves);
 }
 
-void ottl_group_alter(const struct ottl_group *group, enum edit_level level, struct view key,
-                      alteration_visit_fn *visit, void *ctx)
+/* Whether its statements run for any record. */
+static bool always_runs(const struct ottl_group *group)
+{
+    bool always = !group->condition_count;
+    for (size_t i = 0; i < group->condition_count; i++)
+        always = always || ottl_always(group->conditions[i].ottl);
+    return always && group->level <= EDIT_ITEM;
+}
+
+void ottl_group_alter(const struct ottl_group *group, enum edit_level level,
+                      const struct alterable *what, alteration_visit_fn *visit, void *ctx)
 {
     struct alteration found;
     char room[600];
-    for (size_t i = 0; i < group->statement_count; i++)
-        if (!group->condition_count && group->level <= EDIT_ITEM &&
-            ottl_alters(group->statements[i].ottl, level, key, &found, room, sizeof room)) {
-            found.path = group->statements[i].place;
-            visit(ctx, &found);
-        }
+    for (size_t i = 0; i < group->statement_count; i++) {
+        const struct member *statement = &group->statements[i];
+        if (!ottl_alters(statement->ottl, level, what, &found, room, sizeof room))
+            continue;
+        bool certain = always_runs(group) && ottl_always(statement->ottl);
+        if (!certain && found.kind == ALTERATION_LOSES)
+            continue;
+        if (!certain)
+            found.kind = ALTERATION_MAY_GIVE;
+        found.path = statement->place;
+        visit(ctx, &found);
+    }
 }
 
 /* ---- running ---- */

@@ -72,10 +72,10 @@ bool ottl_group_reads_client(const struct ottl_group *group);
 /* Adds the keys of attributes that it looks for, at each level. */
 void ottl_group_sieve(const struct ottl_group *group, struct key_sieve sieves[EDIT_LEVELS]);
 
-/* Visits its statements that remove or change the attribute with this key of every record of a
- * level. */
-void ottl_group_alter(const struct ottl_group *group, enum edit_level level, struct view key,
-                      alteration_visit_fn *visit, void *ctx);
+/* Visits its statements that alter an attribute of records of a level: of every one, or by giving
+ * it a value. */
+void ottl_group_alter(const struct ottl_group *group, enum edit_level level,
+                      const struct alterable *what, alteration_visit_fn *visit, void *ctx);
 
 /* Runs its statements over the record of this level that the edit stands at, if they are for such
  * ones and one of its conditions holds or it has none. ABORT: one could not be evaluated, and that

@@ -84,11 +84,13 @@ bool ottl_reads_client(const struct ottl *ottl);
 /* Adds the keys of attributes that a bound statement looks for, at each level. */
 void ottl_sieve(const struct ottl *ottl, struct key_sieve sieves[EDIT_LEVELS]);
 
-/* Whether a bound statement removes or changes the attribute with this key of every record of a
- * level; false also where that depends on the record. found: how, without path; room is for its
- * texts. */
-bool ottl_alters(const struct ottl *ottl, enum edit_level level, struct view key,
+/* Whether a bound statement, where it runs, alters an attribute of every record of a level, or may
+ * give it a value. found: how, without path; room is for its texts. */
+bool ottl_alters(const struct ottl *ottl, enum edit_level level, const struct alterable *what,
                  struct alteration *found, char *room, size_t size);
+
+/* Whether a condition, or the where of a statement, holds for any record. */
+bool ottl_always(const struct ottl *ottl);
 
 /* One evaluation. The cache is what `cache` names: statements over one record share it. */
 struct ottl_run {

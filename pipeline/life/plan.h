@@ -22,7 +22,7 @@ void plan_connectors(const struct node *connectors, struct problems *problems);
 /* Checks service.pipelines against the instances of the graph, and fills its pipelines. */
 void plan_pipelines(const struct node *root, struct graph *graph, struct problems *problems);
 
-/* Warns of processors that spoil what one in front of them relies on. */
+/* Warns of processors that spoil what another one of their pipeline relies on. */
 void plan_order(const struct graph *graph, struct problems *problems);
 
 /* Returns the i-th of the ids read from node, as a scalar at its place (one scalar in place of a

@@ -64,7 +64,7 @@ static void attributes_alters(const void *instance, const struct attribute_of *a
 {
     const struct attributes_processor *self = instance;
     if (!attribute->resource && !self->includes && !self->excludes)
-        actions_alter(&self->list, "actions", view_of(attribute->key), visit, ctx);
+        actions_alter(&self->list, "actions", view_of(attribute->what.key), visit, ctx);
 }
 
 static bool attributes_open(void *instance, const struct env *env, char *error, size_t error_size)

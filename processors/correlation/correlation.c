@@ -114,17 +114,31 @@ static const char *misplaced(const void *self, unsigned signals, bool *severe)
            "name the same instance in both, or set link: local_root, which needs no profiles";
 }
 
+static const char *const link_examples[] = {
+    "0123456789abcdef", "fedcba9876543210", "1111111111111111", "ffffffffffffffff",
+    "abcdefabcdefabcd", "90a1b2c3d4e5f607", "00000000000000a1", NULL,
+};
+static const char *const name_examples[] = {"a", "shop", "42", "Front-End 2", "zähler/x.y", NULL};
+static const char same_name[] = "give spans and profiles that name where they are made "
+                                "(OTEL_SERVICE_NAME and the profiler's application name)";
+
 static const struct reliance reliances[] = {
-    {{SIGNAL_TRACES, false, "pyroscope.profile.id"},
+    {{SIGNAL_TRACES, false, {"pyroscope.profile.id", link_examples, false}},
      SIGNAL_COUNT,
      "and with it the link to the flame graph",
+     NULL,
      NULL},
-    {{SIGNAL_TRACES, true, "service.name"},
+    {{SIGNAL_TRACES, true, {"service.name", name_examples, true}},
      SIGNAL_PROFILES,
      "so spans leave under another name than their profiles, and Grafana finds no flame graph",
-     "give spans and profiles that name where they are made (OTEL_SERVICE_NAME and the profiler's "
-     "application name)"},
-    {.of.key = NULL},
+     "so spans have another name than their profiles, and no flame graph",
+     same_name},
+    {{SIGNAL_PROFILES, true, {"service.name", name_examples, true}},
+     SIGNAL_TRACES,
+     "so profiles leave under another name than their spans, and Grafana finds no flame graph",
+     "so profiles have another name than their spans, which have no flame graph",
+     same_name},
+    {.of.what.key = NULL},
 };
 
 /* for_profiles: without the label that a server derives itself from service.name, since it refuses

@@ -56,11 +56,14 @@ static void groupbyattrs_alters(const void *instance, const struct attribute_of 
 {
     const struct groupbyattrs *self = instance;
     char path[32];
-    const struct alteration found = {.path = path,
-                                     .verb = attribute->resource ? "replaces" : "moves"};
+    const struct alteration found = {
+        .kind = attribute->resource ? ALTERATION_MAY_GIVE : ALTERATION_LOSES,
+        .path = path,
+        .verb = "moves",
+    };
     for (size_t i = 0; i < self->keys.count; i++) {
         snprintf(path, sizeof path, "keys[%zu]", i);
-        if (strcmp(self->keys.items[i], attribute->key) == 0)
+        if (strcmp(self->keys.items[i], attribute->what.key) == 0)
             visit(ctx, &found);
     }
 }

@@ -139,21 +139,59 @@ static size_t first_match(const struct key_list *list, const char *text)
     return list->count;
 }
 
+/* The number of the first that matches all examples; their count: none does. */
+static size_t first_of_all(const struct key_list *list, const char *const *examples)
+{
+    char error[256];
+    for (size_t i = 0; examples && i < list->count; i++) {
+        struct regex *regex = regex_new(view_of(list->items[i]), error, sizeof error);
+        const char *const *at = examples;
+        while (regex && *at && regex_test(regex, view_of(*at)) == REGEX_YES)
+            at++;
+        bool all = regex && !*at;
+        regex_free(regex);
+        if (all)
+            return i;
+    }
+    return list->count;
+}
+
+/* Whether allowed_values may keep values of it. */
+static bool may_allow(const struct redaction *self, const struct alterable *what)
+{
+    const struct key_list *allowed = &self->allowed_values;
+    for (const char *const *at = what->examples; at && *at && !what->any_text; at++)
+        if (first_match(allowed, *at) < allowed->count)
+            return true;
+    return allowed->count && (what->any_text || !what->examples);
+}
+
+/* Whether its values are masked; path: what by. */
+static bool masks(const struct redaction *self, const struct alterable *what, char path[64])
+{
+    size_t by_key = first_match(&self->blocked_key_patterns, what->key);
+    size_t by_value = first_of_all(&self->blocked_values, what->examples);
+    bool whole = by_key < self->blocked_key_patterns.count;
+    snprintf(path, 64, whole ? "blocked_key_patterns[%zu]" : "blocked_values[%zu]",
+             whole ? by_key : by_value);
+    return (whole || by_value < self->blocked_values.count) && !may_allow(self, what);
+}
+
 static void redaction_alters(const void *instance, const struct attribute_of *attribute,
                              alteration_visit_fn *visit, void *ctx)
 {
     const struct redaction *self = instance;
-    const char *key = attribute->key;
-    size_t blocked = first_match(&self->blocked_key_patterns, key);
-    char path[64], instead[160];
+    const char *key = attribute->what.key;
+    char path[64] = "allowed_keys", instead[200];
     struct alteration found = {.path = path, .verb = "masks", .instead = instead};
     bool goes = !self->allow_all_keys && !redaction_lists(&self->allowed_keys, view_of(key));
     if (redaction_lists(&self->ignored_keys, view_of(key)) ||
         first_match(&self->ignored_key_patterns, key) < self->ignored_key_patterns.count ||
-        (!goes && (blocked == self->blocked_key_patterns.count || self->allowed_values.count)))
+        (!goes && !masks(self, &attribute->what, path)))
         return;
-    snprintf(path, sizeof path, goes ? "allowed_keys" : "blocked_key_patterns[%zu]", blocked);
-    snprintf(instead, sizeof instead, "add %s to %s", key, goes ? "allowed_keys" : "ignored_keys");
+    snprintf(instead, sizeof instead, "%sadd %s to %s",
+             goes && !self->allowed_keys.count ? "set allow_all_keys: true, or " : "", key,
+             goes ? "allowed_keys" : "ignored_keys");
     if (goes) {
         found.verb = "removes";
         found.to = ALTERATION_REMOVED;

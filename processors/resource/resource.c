@@ -36,7 +36,7 @@ static void resource_alters(const void *instance, const struct attribute_of *att
 {
     const struct resource *self = instance;
     if (attribute->resource)
-        actions_alter(&self->attributes, "attributes", view_of(attribute->key), visit, ctx);
+        actions_alter(&self->attributes, "attributes", view_of(attribute->what.key), visit, ctx);
 }
 
 static bool resource_open(void *instance, const struct env *env, char *error, size_t error_size)

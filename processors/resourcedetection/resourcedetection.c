@@ -123,17 +123,19 @@ static void detection_alters(const void *instance, const struct attribute_of *at
     bool env = false;
     for (size_t i = 0; i < self->detectors.count; i++)
         env = env || strcmp(self->detectors.items[i], "env") == 0;
-    if (!attribute->resource || !self->override || !env)
+    if (!attribute->resource || !env)
         return;
     arena_init(&arena, (size_t)1 << 20);
     attributes_read(&found, VIEW(""), 1, &arena);
     if (detect_env(&found, error, sizeof error) &&
-        attributes_get(&found, view_of(attribute->key), &value)) {
+        attributes_get(&found, view_of(attribute->what.key), &value)) {
         snprintf(to, sizeof to, "=%.*s", VIEW_ARG(value.bytes));
-        visit(ctx, &(struct alteration){.path = "override",
-                                        .verb = "replaces",
-                                        .to = view_of(to),
-                                        .instead = "set override: false"});
+        visit(ctx,
+              &(struct alteration){.kind = self->override ? ALTERATION_LOSES : ALTERATION_MAY_GIVE,
+                                   .path = "override",
+                                   .verb = "replaces",
+                                   .to = view_of(to),
+                                   .instead = "set override: false"});
     }
     arena_release(&arena);
 }

@@ -88,7 +88,7 @@ static void transform_alters(const void *instance, const struct attribute_of *at
         struct ottl_group *group =
             ottl_group_new(&settings, attribute->signal, path, OTTL_SILENT, error, sizeof error);
         if (group)
-            ottl_group_alter(group, level, view_of(attribute->key), visit, ctx);
+            ottl_group_alter(group, level, &attribute->what, visit, ctx);
         ottl_group_free(group);
     }
 }

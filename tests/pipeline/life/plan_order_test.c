@@ -77,37 +77,49 @@ static void says_nothing(const char *processors, const char *pipelines)
     free(text);
 }
 
-/* A processor behind correlation: what its warning says; NULL: there is none. */
+/* A processor: what is said of it behind correlation, and in front of it; NULL: nothing. */
 struct single {
-    const char *id, *text, *path, *want;
+    const char *id, *text, *path, *want, *in_front;
 };
 
-static void check_single(const struct single *single)
+static void check_place(const struct single *single, const char *processors, const char *pipelines,
+                        const char *says_what)
 {
-    char processors[1000], pipelines[400], want[400];
-    snprintf(processors, sizeof processors, "  %s: %s\n", single->id, single->text);
-    snprintf(pipelines, sizeof pipelines, TRACES("correlation, %s") PROFILES("otlp", "correlation"),
-             single->id);
+    char want[400];
     snprintf(want, sizeof want, ":%d: processors.%s.%s: %s", LINE, single->id,
-             single->path ? single->path : "", single->want ? single->want : "");
-    if (single->want)
+             single->path ? single->path : "", says_what ? says_what : "");
+    if (says_what)
         says(processors, pipelines, want);
     else
         says_nothing(processors, pipelines);
+}
+
+static void check_single(const struct single *single)
+{
+    char processors[1000], pipelines[400];
+    snprintf(processors, sizeof processors, "  %s: %s\n", single->id, single->text);
+    snprintf(pipelines, sizeof pipelines, TRACES("correlation, %s") PROFILES("otlp", "correlation"),
+             single->id);
+    check_place(single, processors, pipelines, single->want);
     snprintf(pipelines, sizeof pipelines, TRACES("%s, correlation") PROFILES("otlp", "correlation"),
              single->id);
-    says_nothing(processors, pipelines);
+    check_place(single, processors, pipelines, single->in_front);
     snprintf(pipelines, sizeof pipelines, TRACES("%s"), single->id);
     char *text = warned(processors, pipelines);
-    ck_assert_msg(!strstr(text, "behind"), "%s", text);
+    ck_assert_msg(!strstr(text, "behind") && !strstr(text, "in front"), "%s", text);
     free(text);
+}
+
+static void check_both(const char *text, const char *want, const char *in_front)
+{
+    char group[800];
+    snprintf(group, sizeof group, "{trace_statements: ['%s']}", text);
+    check_single(&(struct single){"transform", group, "trace_statements[0]", want, in_front});
 }
 
 static void check_statement(const char *text, const char *want)
 {
-    char group[800];
-    snprintf(group, sizeof group, "{trace_statements: ['%s']}", text);
-    check_single(&(struct single){"transform", group, "trace_statements[0]", want});
+    check_both(text, want, NULL);
 }
 
 #define NAME_CHANGES                                                                               \
@@ -121,39 +133,46 @@ static void check_statement(const char *text, const char *want)
     "removes pyroscope.profile.id behind correlation in pipeline traces, and with it the link to " \
     "the flame graph: "
 #define TO_THE_FRONT "put it in front of correlation\n"
+#define LOST                                                                                       \
+    " service.name in front of correlation in pipeline traces, so spans have another name than "   \
+    "their profiles, and no flame graph"
+#define LEAVE ": leave service.name as it is\n"
 
 START_TEST(actions_on_the_name_or_the_link_are_warned_of)
 {
     static const struct single cases[] = {
         {"resource", "{attributes: [{key: service.name, value: b, action: upsert}]}",
-         "attributes[0]", NAME_CHANGES},
+         "attributes[0]", NAME_CHANGES, NULL},
         {"resource",
          "{attributes: [{key: a, value: b, action: insert}, {key: service.name, from_attribute: a, "
          "action: Update}]}",
-         "attributes[1]", NAME_CHANGES},
+         "attributes[1]", NAME_CHANGES, NULL},
         {"resource", "{attributes: [{pattern: '^service[.]', action: hash}]}", "attributes[0]",
-         NAME_CHANGES},
+         NAME_CHANGES, "changes" LOST LEAVE},
         {"resource", "{attributes: [{key: service.name, action: delete}]}", "attributes[0]",
-         NAME_GOES "make the same change behind correlation in pipeline profiles\n"},
-        {"resource", "{attributes: [{key: service.name, value: b, action: insert}]}", NULL, NULL},
+         NAME_GOES "make the same change behind correlation in pipeline profiles\n",
+         "removes" LOST LEAVE},
+        {"resource", "{attributes: [{key: service.name, value: b, action: insert}]}", NULL, NULL,
+         NULL},
         {"resource",
          "{attributes: [{key: service.name, from_attribute: service.name, action: upsert}]}", NULL,
-         NULL},
-        {"resource", "{attributes: [{key: a, from_attribute: service.name, action: upsert}]}", NULL,
-         NULL},
-        {"resource", "{attributes: [{key: service.name, pattern: '(?P<a>.*)', action: extract}]}",
          NULL, NULL},
-        {"resource", "{attributes: [{key: pyroscope.profile.id, action: delete}]}", NULL, NULL},
+        {"resource", "{attributes: [{key: a, from_attribute: service.name, action: upsert}]}", NULL,
+         NULL, NULL},
+        {"resource", "{attributes: [{key: service.name, pattern: '(?P<a>.*)', action: extract}]}",
+         NULL, NULL, NULL},
+        {"resource", "{attributes: [{key: pyroscope.profile.id, action: delete}]}", NULL, NULL,
+         NULL},
         {"attributes", "{actions: [{key: pyroscope.profile.id, action: delete}]}", "actions[0]",
-         LINK_GOES TO_THE_FRONT},
+         LINK_GOES TO_THE_FRONT, NULL},
         {"attributes", "{actions: [{pattern: '^pyroscope', action: delete}]}", "actions[0]",
-         LINK_GOES TO_THE_FRONT},
-        {"attributes", "{actions: [{pattern: '^http[.]', action: delete}]}", NULL, NULL},
-        {"attributes", "{actions: [{key: service.name, action: delete}]}", NULL, NULL},
+         LINK_GOES TO_THE_FRONT, NULL},
+        {"attributes", "{actions: [{pattern: '^http[.]', action: delete}]}", NULL, NULL, NULL},
+        {"attributes", "{actions: [{key: service.name, action: delete}]}", NULL, NULL, NULL},
         {"attributes",
          "{exclude: {match_type: strict, span_names: [a]}, actions: [{pattern: '^pyroscope', "
          "action: delete}]}",
-         NULL, NULL},
+         NULL, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_single(&cases[i]);
@@ -164,25 +183,53 @@ START_TEST(redaction_of_the_name_or_the_link_is_warned_of)
 {
     static const struct single cases[] = {
         {"redaction", "{allowed_keys: [service.name]}", "allowed_keys",
-         LINK_GOES "add pyroscope.profile.id to allowed_keys\n"},
-        {"redaction", "{}", "allowed_keys", LINK_GOES "add pyroscope.profile.id to allowed_keys\n"},
+         LINK_GOES "add pyroscope.profile.id to allowed_keys\n", NULL},
+        {"redaction", "{}", "allowed_keys",
+         LINK_GOES "set allow_all_keys: true, or add pyroscope.profile.id to allowed_keys\n",
+         "removes" LOST ": set allow_all_keys: true, or add service.name to allowed_keys\n"},
         {"redaction", "{allowed_keys: [pyroscope.profile.id]}", "allowed_keys",
-         NAME_GOES "add service.name to allowed_keys\n"},
+         NAME_GOES "add service.name to allowed_keys\n",
+         "removes" LOST ": add service.name to allowed_keys\n"},
         {"redaction", "{allow_all_keys: true, blocked_key_patterns: [token, profile]}",
          "blocked_key_patterns[1]",
          "masks pyroscope.profile.id behind correlation in pipeline traces, and with it the link "
-         "to the flame graph: add pyroscope.profile.id to ignored_keys\n"},
+         "to the flame graph: add pyroscope.profile.id to ignored_keys\n",
+         NULL},
         {"redaction", "{allow_all_keys: true, blocked_key_patterns: ['^service']}",
-         "blocked_key_patterns[0]", "masks service.name behind correlation"},
+         "blocked_key_patterns[0]", "masks service.name behind correlation",
+         "masks" LOST ": add service.name to ignored_keys\n"},
+        {"redaction", "{allow_all_keys: true, blocked_values: ['^sk-', '[0-9a-f]{16}']}",
+         "blocked_values[1]",
+         "masks pyroscope.profile.id behind correlation in pipeline traces, and with it the link "
+         "to the flame graph: add pyroscope.profile.id to ignored_keys\n",
+         NULL},
+        {"redaction", "{allow_all_keys: true, blocked_values: ['[0-9a-f]{16,}']}",
+         "blocked_values[0]", "masks pyroscope.profile.id behind correlation", NULL},
+        {"redaction", "{allow_all_keys: true, blocked_values: ['.*']}", "blocked_values[0]",
+         "masks pyroscope.profile.id behind correlation",
+         "masks" LOST ": add service.name to ignored_keys\n"},
         {"redaction",
-         "{allow_all_keys: true, blocked_key_patterns: [token], blocked_values: ['4']}", NULL,
+         "{allow_all_keys: true, blocked_values: ['.*'], ignored_keys: [service.name], "
+         "allowed_values: ['^shop$']}",
+         "blocked_values[0]", "masks pyroscope.profile.id behind correlation", NULL},
+        {"redaction", "{allow_all_keys: true, blocked_values: ['[0-9a-f]{32}', '[0-9]{16}']}", NULL,
+         NULL, NULL},
+        {"redaction",
+         "{allow_all_keys: true, blocked_values: ['.*'], allowed_values: ['^[0-9a-f]{16}$']}", NULL,
+         NULL, NULL},
+        {"redaction",
+         "{allow_all_keys: true, blocked_values: ['.*'], ignored_key_patterns: ['profile', "
+         "'^service']}",
+         NULL, NULL, NULL},
+        {"redaction",
+         "{allow_all_keys: true, blocked_key_patterns: [token], blocked_values: ['4']}", NULL, NULL,
          NULL},
-        {"redaction", "{allowed_keys: [service.name, pyroscope.profile.id]}", NULL, NULL},
+        {"redaction", "{allowed_keys: [service.name, pyroscope.profile.id]}", NULL, NULL, NULL},
         {"redaction", "{ignored_keys: [service.name], ignored_key_patterns: [profile.id]}", NULL,
-         NULL},
+         NULL, NULL},
         {"redaction",
          "{allow_all_keys: true, blocked_key_patterns: ['^service'], allowed_values: [shop]}", NULL,
-         NULL},
+         NULL, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_single(&cases[i]);
@@ -198,22 +245,30 @@ START_TEST(statements_on_the_name_are_warned_of)
                     NAME_CHANGES);
     check_statement("replace_match(resource.attributes[\"service.name\"], \"a*\", \"b\")",
                     NAME_CHANGES);
-    check_statement("append(resource.attributes[\"service.name\"], \"b\")", NAME_CHANGES);
+    check_both("append(resource.attributes[\"service.name\"], \"b\")", NAME_CHANGES,
+               "changes" LOST LEAVE);
     check_statement("merge_maps(resource.attributes, {\"service.name\": \"b\"}, \"upsert\")",
                     NAME_CHANGES);
     check_statement("set(resource.attributes, {\"service.name\": span.name})", NAME_CHANGES);
-    check_statement("delete_key(resource.attributes, \"service.name\")", NAME_GOES);
-    check_statement("set(resource.attributes, {\"a\": \"b\"})", NAME_GOES);
-    check_statement("delete_matching_keys(resource.attributes, \"^service\")", NAME_GOES);
-    check_statement("keep_matching_keys(resource.attributes, \"^host\")",
-                    NAME_GOES "add service.name to its pattern\n");
-    check_statement("keep_keys(resource.attributes, [\"a\"])",
-                    NAME_GOES "add service.name to its keys\n");
-    check_statement("replace_all_patterns(resource.attributes, \"key\", \"^service\", \"x\")",
-                    "renames service.name behind correlation");
-    check_statement("flatten(resource.attributes, \"x\")", "renames service.name behind");
-    check_statement("limit(resource.attributes, 5, [\"a\"])",
-                    "may remove service.name behind correlation");
+    check_statement("replace_all_patterns(resource.attributes, \"value\", \"^\", \"prod-\")",
+                    NAME_CHANGES);
+    check_both("delete_key(resource.attributes, \"service.name\")", NAME_GOES,
+               "removes" LOST LEAVE);
+    check_both("set(resource.attributes, {\"a\": \"b\"})", NAME_GOES, "removes" LOST LEAVE);
+    check_both("delete_matching_keys(resource.attributes, \"^service\")", NAME_GOES,
+               "removes" LOST LEAVE);
+    check_both("keep_matching_keys(resource.attributes, \"^host\")",
+               NAME_GOES "add service.name to its pattern\n",
+               "removes" LOST ": add service.name to its pattern\n");
+    check_both("keep_keys(resource.attributes, [\"a\"])",
+               NAME_GOES "add service.name to its keys\n",
+               "removes" LOST ": add service.name to its keys\n");
+    check_both("replace_all_patterns(resource.attributes, \"key\", \"^service\", \"x\")",
+               "renames service.name behind correlation", "renames" LOST LEAVE);
+    check_both("replace_all_matches(resource.attributes, \"*\", \"x\")",
+               "replaces service.name behind correlation", "replaces" LOST LEAVE);
+    check_both("flatten(resource.attributes, \"x\")", "renames service.name behind",
+               "renames" LOST LEAVE);
     says("  transform: {trace_statements: [{context: resource, statements: "
          "['delete_key(attributes, \"a\")', 'delete_key(attributes, \"service.name\")']}]}\n",
          TRACES("correlation, transform") PROFILES("otlp", "correlation"),
@@ -230,10 +285,41 @@ START_TEST(statements_on_the_link_are_warned_of)
     check_statement("delete_matching_keys(span.attributes, \"^pyro\")", LINK_GOES TO_THE_FRONT);
     check_statement("set(span.attributes[\"pyroscope.profile.id\"], \"0\")",
                     "changes pyroscope.profile.id behind correlation");
-    check_statement("limit(span.attributes, 5, [\"a\"])",
-                    "may remove pyroscope.profile.id behind correlation in pipeline traces, and "
-                    "with it the link to the flame graph: add pyroscope.profile.id to its priority "
-                    "keys\n");
+    check_statement("set(span.attributes, resource.attributes)", LINK_GOES TO_THE_FRONT);
+    check_statement("replace_all_matches(span.attributes, \"*\", \"x\")",
+                    "replaces pyroscope.profile.id behind correlation in pipeline traces, and with "
+                    "it the link to the flame graph: " TO_THE_FRONT);
+    check_statement("replace_all_patterns(span.attributes, \"value\", \"[0-9a-f]{16}\", \"x\")",
+                    "changes pyroscope.profile.id behind correlation");
+    check_statement("truncate_all(span.attributes, 15)",
+                    "cuts pyroscope.profile.id behind correlation in pipeline traces, and with it "
+                    "the link to the flame graph: set its limit to at least 16\n");
+}
+END_TEST
+
+START_TEST(conditions_that_always_hold_are_none)
+{
+#define KEEP "keep_keys(span.attributes, [\"a\"])"
+#define GROUP(conditions)                                                                          \
+    "  transform/p: {trace_statements: [{context: span, conditions: [" conditions                  \
+    "], statements: ['keep_keys(attributes, [\"a\"])']}]}\n"
+    static const char pipelines[] =
+        TRACES("correlation, transform/p") PROFILES("otlp", "correlation");
+    static const char *const always[] = {
+        "true", "not false", "true and 1 == 1", "span.kind == 1 or true", "\"a\" != \"b\"",
+    };
+    static const char *const sometimes[] = {
+        "false", "not true", "span.kind == 1 and true", "1 == 2", "span.kind == 1 or false",
+    };
+    char statement[200];
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
+        snprintf(statement, sizeof statement, KEEP " where %s", always[i]);
+        check_statement(statement, LINK_GOES);
+        snprintf(statement, sizeof statement, KEEP " where %s", sometimes[i]);
+        check_statement(statement, NULL);
+    }
+    says(GROUP("'kind == 1', 'true'"), pipelines, LINK_GOES);
+    says_nothing(GROUP("'kind == 1', 'false'"), pipelines);
 }
 END_TEST
 
@@ -245,7 +331,10 @@ START_TEST(statements_that_depend_on_the_record_or_hit_others_are_not)
         "set(resource.attributes[\"service.name\"], resource.attributes[\"service.name\"])",
         "set(resource.attributes[\"service.namespace\"], \"b\")",
         "set(span.attributes[\"service.name\"], resource.attributes[\"service.name\"])",
-        "set(span.attributes, resource.attributes)",
+        "set(span.attributes, span.attributes)",
+        "set(span.attributes, span.cache)",
+        "set(resource.attributes, span.attributes)",
+        "set(span.attributes, ParseKeyValue(span.name))",
         "merge_maps(resource.attributes, {\"service.name\": \"b\"}, \"insert\")",
         "merge_maps(resource.attributes, span.attributes, \"upsert\")",
         "delete_key(resource.attributes, span.name)",
@@ -256,10 +345,15 @@ START_TEST(statements_that_depend_on_the_record_or_hit_others_are_not)
         "keep_keys(resource.attributes, [\"service.name\"])",
         "keep_keys(spanevent.attributes, [\"a\"])",
         "keep_keys(scope.attributes, [\"a\"])",
-        "limit(span.attributes, 5, [\"pyroscope.profile.id\"])",
+        "limit(span.attributes, 128, [])",
+        "limit(resource.attributes, 5, [\"a\"])",
         "replace_all_patterns(resource.attributes, \"value\", \"a\", \"b\")",
         "replace_all_patterns(span.attributes, \"key\", \"^http\", \"b\")",
-        "truncate_all(span.attributes, 4096)",
+        "replace_all_patterns(span.attributes, \"value\", \"[0-9]{16}\", \"x\")",
+        "replace_all_patterns(span.attributes, \"value\", \"^([0-9a-f]+)$\", \"$$1\")",
+        "replace_all_matches(span.attributes, \"*-*\", \"x\")",
+        "truncate_all(span.attributes, 16)",
+        "truncate_all(resource.attributes, 15)",
         "flatten(span.attributes)",
     };
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
@@ -275,8 +369,8 @@ END_TEST
 
 START_TEST(the_same_change_of_profiles_is_right)
 {
-#define SET(list)   "{" list ": ['set(resource.attributes[\"service.name\"], \"b\")']}\n"
-#define LIMIT(list) list ": ['limit(resource.attributes, 9, [])']"
+#define SET(list)  "{" list ": ['set(resource.attributes[\"service.name\"], \"b\")']}\n"
+#define HASH(list) list ": ['replace_all_matches(resource.attributes, \"*\", \"x\")']"
     static const char processors[] =
         "  resource: {attributes: [{key: service.name, value: b, action: upsert}]}\n"
         "  resource/c: {attributes: [{key: service.name, value: c, action: upsert}]}\n"
@@ -284,7 +378,7 @@ START_TEST(the_same_change_of_profiles_is_right)
         "  transform/t: " SET("trace_statements") "  transform/p: " SET(
             "profile_statements") "  transform/gone: {profile_statements: "
                                   "['delete_key(resource.attributes, \"service.name\")']}\n"
-                                  "  transform/l: {" LIMIT("trace_statements") ", " LIMIT(
+                                  "  transform/l: {" HASH("trace_statements") ", " HASH(
                                       "profile_statements") "}\n";
     static const char *const right[] = {
         TRACES("correlation, resource") PROFILES("otlp", "correlation, resource"),
@@ -319,6 +413,85 @@ START_TEST(the_same_change_of_profiles_is_right)
 }
 END_TEST
 
+START_TEST(a_change_of_profiles_alone_is_warned_of)
+{
+#define OWN_CHANGE                                                                                 \
+    "processors.resource.attributes[0]: changes service.name behind correlation in pipeline "      \
+    "profiles, so profiles leave under another name than their spans, and Grafana finds no flame " \
+    "graph: "
+    static const char processors[] =
+        "  resource: {attributes: [{key: service.name, value: b, action: upsert}]}\n"
+        "  resource/gone: {attributes: [{key: service.name, action: delete}]}\n"
+        "  transform: {profile_statements: ['keep_keys(resource.attributes, [\"a\"])']}\n";
+    static const struct {
+        const char *pipelines, *want;
+    } wrong[] = {
+        {TRACES("correlation") PROFILES("otlp", "correlation, resource"),
+         OWN_CHANGE "make the same change behind correlation in pipeline traces\n"},
+        {TRACES("resource, correlation") PROFILES("otlp", "correlation, resource"), OWN_CHANGE},
+        {TRACES("correlation") PROFILES("pyroscope, otlp", "correlation, resource"),
+         OWN_CHANGE "give spans and profiles that name where they are made (OTEL_SERVICE_NAME and "
+                    "the profiler's application name), since processors change no profiles but "
+                    "OTLP and receiver pyroscope takes others too\n"},
+        {TRACES("correlation") PROFILES("otlp", "correlation, resource/gone"),
+         "removes service.name behind correlation in pipeline profiles, so profiles leave under "
+         "another name than their spans"},
+        {TRACES("correlation") PROFILES("otlp", "resource/gone, correlation"),
+         "removes service.name in front of correlation in pipeline profiles, so profiles have "
+         "another name than their spans, which have no flame graph: leave service.name as it is\n"},
+        {TRACES("correlation") PROFILES("otlp", "transform, correlation"),
+         "in front of correlation in pipeline profiles, so profiles have another name than their "
+         "spans, which have no flame graph: add service.name to its keys\n"},
+    };
+    static const char *const right[] = {
+        TRACES("correlation") PROFILES("otlp", "resource, correlation"),
+        TRACES("correlation, resource") PROFILES("otlp", "correlation, resource"),
+        TRACES("correlation") PROFILES("pyroscope", "correlation, resource"),
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        says(processors, wrong[i].pipelines, wrong[i].want);
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        says_nothing(processors, right[i]);
+}
+END_TEST
+
+/* In front of correlation, what is renamed may be meant to have the name of the profiles. */
+START_TEST(a_name_that_is_lost_in_front_may_be_given_again)
+{
+    static const char processors[] =
+        "  redaction: {allowed_keys: [host.name]}\n"
+        "  resource: {attributes: [{key: service.name, action: delete}, {key: service.name, "
+        "from_attribute: app, action: insert}]}\n"
+        "  resource/gone: {attributes: [{key: service.name, action: delete}]}\n"
+        "  resource/given: {attributes: [{key: service.name, value: b, action: upsert}]}\n"
+        "  groupbyattrs: {keys: [service.name]}\n"
+        "  transform: {trace_statements: ['keep_keys(resource.attributes, [\"a\"])', "
+        "'set(resource.attributes[\"service.name\"], \"b\") where resource.attributes[\"a\"] == "
+        "\"b\"']}\n"
+        "  transform/map: {trace_statements: ['merge_maps(resource.attributes, "
+        "ParseKeyValue(resource.attributes[\"a\"]), \"upsert\")']}\n";
+    static const char *const right[] = {
+        TRACES("resource, correlation") PROFILES("otlp", "correlation"),
+        TRACES("redaction, resource/given, correlation") PROFILES("otlp", "correlation"),
+        TRACES("resource/gone, groupbyattrs, correlation") PROFILES("otlp", "correlation"),
+        TRACES("transform, correlation") PROFILES("otlp", "correlation"),
+        TRACES("redaction, transform/map, correlation") PROFILES("otlp", "correlation"),
+        TRACES("redaction, correlation") PROFILES("otlp", "resource/gone, correlation"),
+    };
+    static const char *const wrong[] = {
+        TRACES("resource/given, redaction, correlation") PROFILES("otlp", "correlation"),
+        TRACES("redaction, correlation, resource/given") PROFILES("otlp", "correlation"),
+        TRACES("redaction, correlation") PROFILES("otlp", "correlation, resource/gone"),
+        TRACES("redaction, correlation/roots") PROFILES("pyroscope", ""),
+    };
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        says_nothing(processors, right[i]);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        says(processors, wrong[i],
+             "processors.redaction.allowed_keys: removes service.name in front");
+}
+END_TEST
+
 START_TEST(what_the_environment_names_counts_for_resourcedetection)
 {
     static const char processors[] = "  resourcedetection: {detectors: [env]}\n"
@@ -331,6 +504,13 @@ START_TEST(what_the_environment_names_counts_for_resourcedetection)
          "processors.resourcedetection.override: replaces service.name behind correlation in "
          "pipeline traces, so spans leave under another name than their profiles, and Grafana "
          "finds no flame graph: set override: false\n");
+    says(processors, TRACES("resourcedetection, correlation") PROFILES("otlp", "correlation"),
+         "processors.resourcedetection.override: replaces" LOST
+         ", unless both are named b: set override: false\n");
+    says_nothing(processors, TRACES("resourcedetection, correlation")
+                                 PROFILES("otlp, pyroscope", "resourcedetection, correlation"));
+    says_nothing(processors,
+                 TRACES("resourcedetection/2, correlation") PROFILES("otlp", "correlation"));
     says_nothing(processors, TRACES("correlation, resourcedetection/2, resourcedetection/3")
                                  PROFILES("otlp", "correlation"));
     says_nothing(processors, TRACES("correlation, resourcedetection")
@@ -340,17 +520,16 @@ START_TEST(what_the_environment_names_counts_for_resourcedetection)
 }
 END_TEST
 
-START_TEST(groups_by_the_name_or_the_link_are_warned_of)
+START_TEST(groups_by_the_link_are_warned_of)
 {
     static const struct single cases[] = {
-        {"groupbyattrs", "{keys: [host.name, service.name]}", "keys[1]",
-         "replaces service.name behind correlation in pipeline traces, so spans leave under "
-         "another name than their profiles, and Grafana finds no flame graph: " TO_THE_FRONT},
+        {"groupbyattrs", "{keys: [host.name, service.name]}", NULL, NULL, NULL},
         {"groupbyattrs", "{keys: [pyroscope.profile.id]}", "keys[0]",
          "moves pyroscope.profile.id behind correlation in pipeline traces, and with it the link "
-         "to the flame graph: " TO_THE_FRONT},
-        {"groupbyattrs", "{keys: [host.name]}", NULL, NULL},
-        {"groupbyattrs", "{}", NULL, NULL},
+         "to the flame graph: " TO_THE_FRONT,
+         NULL},
+        {"groupbyattrs", "{keys: [host.name]}", NULL, NULL, NULL},
+        {"groupbyattrs", "{}", NULL, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_single(&cases[i]);
@@ -405,7 +584,7 @@ SUITE_MAIN("plan_order", actions_on_the_name_or_the_link_are_warned_of,
            redaction_of_the_name_or_the_link_is_warned_of, statements_on_the_name_are_warned_of,
            statements_on_the_link_are_warned_of,
            statements_that_depend_on_the_record_or_hit_others_are_not,
-           the_same_change_of_profiles_is_right,
+           conditions_that_always_hold_are_none, the_same_change_of_profiles_is_right,
+           a_change_of_profiles_alone_is_warned_of, a_name_that_is_lost_in_front_may_be_given_again,
            what_the_environment_names_counts_for_resourcedetection,
-           groups_by_the_name_or_the_link_are_warned_of, each_place_is_warned_of_once,
-           a_reload_warns_too)
+           groups_by_the_link_are_warned_of, each_place_is_warned_of_once, a_reload_warns_too)
