@@ -229,6 +229,32 @@ const char *match_misplaced(const struct match_settings *settings, enum signal s
     return NULL;
 }
 
+/* Whether one of the patterns matches any text; no patterns: any matches. */
+static bool takes_all(const struct key_list *patterns)
+{
+    static const char *const texts[] = {"a", "42", "Front-End 2", "zähler/x.y", "<nil>"};
+    enum { TEXTS = sizeof texts / sizeof *texts };
+    char error[256];
+    bool all = !patterns->count;
+    for (size_t i = 0; !all && i < patterns->count; i++) {
+        struct regex *regex = regex_new(view_of(patterns->items[i]), error, sizeof error);
+        size_t matched = 0;
+        while (regex && matched < TEXTS && regex_test(regex, view_of(texts[matched])) == REGEX_YES)
+            matched++;
+        all = matched == TEXTS;
+        regex_free(regex);
+    }
+    return all;
+}
+
+bool match_takes_all(const struct match_settings *settings)
+{
+    return type_of(settings) == MATCH_REGEXP && !settings->attributes.count &&
+           !settings->resources.count && !settings->libraries.count &&
+           takes_all(&settings->services) && takes_all(&settings->span_names) &&
+           takes_all(&settings->span_kinds);
+}
+
 /* ---- making ---- */
 
 struct maker {

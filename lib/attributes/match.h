@@ -46,6 +46,9 @@ extern const struct key match_regexp_keys[]; /* of a section "regexp" */
 
 struct match;
 
+/* Whether all spans match, as by the pattern .* alone. False: some may not. */
+bool match_takes_all(const struct match_settings *settings);
+
 /* Reports what is wrong whatever the signal; path is the section's. */
 void match_check(const struct match_settings *settings, const char *path,
                  struct key_report *report);

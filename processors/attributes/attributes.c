@@ -63,7 +63,8 @@ static void attributes_alters(const void *instance, const struct attribute_of *a
                               alteration_visit_fn *visit, void *ctx)
 {
     const struct attributes_processor *self = instance;
-    if (!attribute->resource && !self->includes && !self->excludes)
+    bool all = (!self->includes || match_takes_all(&self->include)) && !self->excludes;
+    if (!attribute->resource && all)
         actions_alter(&self->list, "actions", view_of(attribute->what.key), visit, ctx);
 }
 

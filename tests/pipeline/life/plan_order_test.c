@@ -170,6 +170,18 @@ START_TEST(actions_on_the_name_or_the_link_are_warned_of)
         {"attributes", "{actions: [{pattern: '^http[.]', action: delete}]}", NULL, NULL, NULL},
         {"attributes", "{actions: [{key: service.name, action: delete}]}", NULL, NULL, NULL},
         {"attributes",
+         "{include: {match_type: regexp, services: [shop, '.*']}, actions: [{pattern: "
+         "'^pyroscope', action: delete}]}",
+         "actions[0]", LINK_GOES TO_THE_FRONT, NULL},
+        {"attributes",
+         "{include: {match_type: regexp, services: ['.*'], span_names: ['^[a-z]']}, actions: "
+         "[{pattern: '^pyroscope', action: delete}]}",
+         NULL, NULL, NULL},
+        {"attributes",
+         "{include: {match_type: strict, services: ['.*']}, actions: [{pattern: '^pyroscope', "
+         "action: delete}]}",
+         NULL, NULL, NULL},
+        {"attributes",
          "{exclude: {match_type: strict, span_names: [a]}, actions: [{pattern: '^pyroscope', "
          "action: delete}]}",
          NULL, NULL, NULL},
