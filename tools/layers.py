@@ -32,7 +32,7 @@ FOLDERS = {
                           "lib/base"],
     "lib/wire/edit": ["lib/wire/profiles", "lib/wire/value", "lib/wire/otlp", "lib/wire/proto", "lib/base"],
 
-    "lib/settings": ["lib/wire/proto", "lib/base"],
+    "lib/settings": ["lib/wire/proto", "lib/wire/http/base64.h", "lib/base"],
     "lib/ottl": ["lib/regex", "lib/settings/key.h", *WIRE],
     "lib/attributes": ["lib/regex", "lib/settings/key.h", *WIRE],
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_MAX = 64 };
+enum { NUMBER_MAX = 80 };
 
 static bool one_of(const char *text, const char *const *words)
 {
@@ -83,9 +83,9 @@ bool scalar_int(const char *text, int64_t *value)
     char *end;
     errno = 0;
     unsigned long long n = strtoull(digits, &end, base);
-    if (*end || errno || n > (unsigned long long)INT64_MAX)
+    if (*end || errno || n > (unsigned long long)INT64_MAX + negative)
         return false;
-    *value = negative ? -(int64_t)n : (int64_t)n;
+    *value = (int64_t)(negative ? 0 - n : n);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "lib/settings/scalar.h"
 #include "lib/settings/trail.h"
 #include "lib/settings/tree.h"
+#include "lib/wire/http/base64.h"
 
 #include <stdio.h>
 #include <yaml.h>
@@ -120,13 +121,13 @@ static const char *tag_name(const yaml_char_t *tag)
 
 static bool tag_known(const char *tag, bool scalar)
 {
-    static const char *const words[] = {"str",   "int", "float", "bool", "null",
-                                        "merge", "!",   "map",   "seq",  NULL};
+    static const char *const words[] = {"str",    "int", "float", "bool", "null", "merge",
+                                        "binary", "!",   "map",   "seq",  NULL};
     if (!tag)
         return true;
     for (size_t i = 0; words[i]; i++)
         if (strcmp(words[i], tag) == 0)
-            return (i < 6) == scalar || i == 6;
+            return (i < 7) == scalar || i == 7;
     return false;
 }
 
@@ -162,6 +163,22 @@ static struct node *compose_alias(struct composer *c, const yaml_event_t *event,
     return copy ? copy : yaml_fail(c, line, trail, "the configuration is too large");
 }
 
+/* What a !!binary has in base64, which may be in several lines. Data NULL: it is none. */
+static struct view binary_of(struct composer *c, struct view base64)
+{
+    uint8_t *text = arena_alloc(c->arena, base64.size + 1), *end = text;
+    struct view made = {0};
+    struct bytes out;
+    for (size_t i = 0; text && i < base64.size; i++)
+        if (base64.data[i] != '\n' && base64.data[i] != '\r')
+            *end++ = base64.data[i];
+    bytes_init(&out, base64.size + 8, NULL);
+    if (text && base64_decode(view_between(text, end), &out) == BASE64_OK)
+        made = (struct view){memcpy(text, out.data, out.size), out.size};
+    bytes_release(&out);
+    return made;
+}
+
 /* The text of a node with a tag. An integer with !!float becomes the text of a float. */
 static const char *tagged_text(struct composer *c, const char *tag, struct view value)
 {
@@ -182,6 +199,9 @@ static struct node *compose_scalar(struct composer *c, const yaml_event_t *event
     struct view value = {event->data.scalar.value, event->data.scalar.length};
     if (!tag_known(tag, true))
         return yaml_fail(c, line, trail, "an unknown tag (!)");
+    bool binary = tag && strcmp(tag, "binary") == 0;
+    if (binary && !(value = binary_of(c, value)).data)
+        return yaml_fail(c, line, trail, "not base64, which !!binary takes");
     if (value.size && memchr(value.data, 0, value.size))
         return yaml_fail(c, line, trail, "a text with a NUL character in it");
     struct node *node = new_node(c, NODE_SCALAR, line);
@@ -194,7 +214,7 @@ static struct node *compose_scalar(struct composer *c, const yaml_event_t *event
         node->column = (unsigned)event->start_mark.column + 1;
     node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
     if (tag)
-        node->quoted = strcmp(tag, "str") == 0 || strcmp(tag, "!") == 0;
+        node->quoted = binary || strcmp(tag, "str") == 0 || strcmp(tag, "!") == 0;
     if (!node->quoted && scalar_type(node->text) == SCALAR_NULL)
         node->kind = NODE_NULL;
     return anchor_add(c, event->data.scalar.anchor, node) ? node : NULL;

@@ -57,7 +57,9 @@ START_TEST(whole_numbers_have_bases)
                  {"0b101", 5},
                  {"017", 15},
                  {"-0x10", -16},
-                 {"9223372036854775807", INT64_MAX}};
+                 {"9223372036854775807", INT64_MAX},
+                 {"-9223372036854775808", INT64_MIN},
+                 {"-0x8000000000000000", INT64_MIN}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t value;
         ck_assert(scalar_int(cases[i].text, &value));
@@ -71,6 +73,7 @@ START_TEST(numbers_out_of_reach_are_refused)
     int64_t n;
     double number;
     ck_assert(!scalar_int("9223372036854775808", &n));
+    ck_assert(!scalar_int("-9223372036854775809", &n));
     ck_assert(!scalar_int("1.5", &n));
     ck_assert(!scalar_int("09", &n));
     ck_assert(!scalar_number("1e999", &number));

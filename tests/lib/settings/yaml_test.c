@@ -155,11 +155,14 @@ START_TEST(nesting_ends_somewhere)
 }
 END_TEST
 
-START_TEST(tags_that_only_name_a_type_are_fine)
+START_TEST(tags_of_types_are_fine)
 {
     parses("a: !!str 12\nb: !!int 12\nc: !!map {}\n", "{a: '12', b: 12, c: {}}");
     parses("a: !!float 12\nb: !!float 1.5\n", "{a: 12.0, b: 1.5}");
-    refuses("a: !!binary YQ==\n", "f:1: a: an unknown tag (!)\n");
+    parses("a: !!binary aGVsbG8=\n", "{a: 'hello'}");
+    parses("a: !!binary |\n  MTIz\n  NDU2\n", "{a: '123456'}");
+    refuses("a: !!binary '?'\n", "f:1: a: not base64, which !!binary takes\n");
+    refuses("a: !!binary AA==\n", "f:1: a: a text with a NUL character in it\n");
     refuses("a:\n  - !vault x\n", "f:2: a.0: an unknown tag (!)\n");
 }
 END_TEST
@@ -225,7 +228,7 @@ int main(void)
                                  aliases_need_their_anchor,
                                  aliases_that_multiply_are_refused,
                                  nesting_ends_somewhere,
-                                 tags_that_only_name_a_type_are_fine,
+                                 tags_of_types_are_fine,
                                  one_document_is_one_configuration,
                                  keys_are_words,
                                  values_stand_in_the_line_of_their_key,
