@@ -1,11 +1,10 @@
 #include "lib/attributes/actions.h"
 
 #include "lib/attributes/given_value.h"
+#include "lib/base/numeral.h"
 #include "lib/base/sha256.h"
 #include "lib/regex/regex.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -417,22 +416,11 @@ static void run_extract(const struct action *action, struct attributes *attribut
     }
 }
 
-/* A number in all of a text, as Go's ParseInt and ParseFloat take it. */
 static bool number_in(struct view text, enum target target, struct value *value)
 {
-    char copy[64], *end;
-    if (text.size == 0 || text.size >= sizeof copy || memchr(" \t\n\v\f\r", text.data[0], 6))
-        return false;
-    memcpy(copy, text.data, text.size);
-    copy[text.size] = '\0';
-    errno = 0;
     *value = (struct value){.kind = target == TO_INT ? VALUE_INT : VALUE_DOUBLE};
-    if (target == TO_INT)
-        value->integer = strtoll(copy, &end, 10);
-    else
-        value->number = strtod(copy, &end);
-    bool overflow = errno == ERANGE && (target == TO_INT || isinf(value->number));
-    return end == copy + text.size && !overflow;
+    return target == TO_INT ? numeral_int(text, &value->integer)
+                            : numeral_double(text, &value->number);
 }
 
 static int64_t truncated(double number)

@@ -2,13 +2,11 @@
 #include "lib/ottl/function.h"
 #include "lib/ottl/path.h"
 
+#include "lib/base/numeral.h"
 #include "lib/wire/proto/text.h"
 
-#include <ctype.h>
 #include <endian.h>
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 static struct ottl_value is_type(struct ottl_run *run, const struct ottl_node *call,
                                  enum ottl_type type)
@@ -48,43 +46,11 @@ static struct ottl_value is_list(struct ottl_run *run, const struct ottl_node *c
     return ottl_bool(value.type == TYPE_LIST || value.type == TYPE_MESSAGES);
 }
 
-/* Copies the text of a float without its underscores, which separate digits as in Go. False: one
- * does not, or a hexadecimal float lacks its exponent. */
-static bool copy_float(struct view text, char *copy)
-{
-    size_t sign = text.size && (*text.data == '+' || *text.data == '-'), used = 0;
-    bool hex = text.size > sign + 1 && text.data[sign] == '0' && (text.data[sign + 1] | 32) == 'x';
-    bool digit = hex, after = false;
-    for (size_t i = 0; i < text.size; i++) {
-        uint8_t c = text.data[i];
-        bool prefix = hex && i <= sign + 1;
-        bool is_digit = prefix ? i > sign : hex ? isxdigit(c) != 0 : isdigit(c) != 0;
-        if ((c == '_' && !digit) || (after && !is_digit))
-            return false;
-        after = c == '_';
-        digit = is_digit;
-        if (!after)
-            copy[used++] = (char)c;
-    }
-    copy[used] = '\0';
-    return !after && (!hex || strpbrk(copy, "pP"));
-}
-
 /* Reads a text that is a number. */
 static bool number_in(struct view text, bool integer, struct ottl_value *value)
 {
-    char copy[64], *end;
-    if (text.size == 0 || text.size >= sizeof copy || memchr(" \t\n\v\f\r", *text.data, 6) ||
-        memchr(text.data, '\0', text.size))
-        return false;
-    memcpy(copy, text.data, text.size);
-    copy[text.size] = '\0';
-    if (!integer && !copy_float(text, copy))
-        return false;
-    errno = 0;
-    *value = integer ? ottl_int(strtoll(copy, &end, 10)) : ottl_double(strtod(copy, &end));
-    bool overflow = errno == ERANGE && (integer || isinf(value->number));
-    return end == copy + strlen(copy) && end > copy && !overflow;
+    *value = integer ? ottl_int(0) : ottl_double(0);
+    return integer ? numeral_int(text, &value->integer) : numeral_double(text, &value->number);
 }
 
 static struct ottl_value to_int(struct ottl_run *run, const struct ottl_node *call)
@@ -123,7 +89,7 @@ static struct ottl_value to_double(struct ottl_run *run, const struct ottl_node 
 static struct ottl_value logarithm(struct ottl_run *run, const struct ottl_node *call)
 {
     struct ottl_value value = to_double(run, call);
-    if (!run->failed && (value.type == TYPE_NIL || !(value.number > 0)))
+    if (!run->failed && (value.type == TYPE_NIL || value.number <= 0)) /* NaN has one */
         ottl_fail(run, "Log takes a number greater than 0");
     return run->failed ? ottl_nil() : ottl_double(log(value.number));
 }
