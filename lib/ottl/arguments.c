@@ -200,6 +200,16 @@ static struct view decimals(struct ottl_run *run, struct view bytes)
 }
 
 /* Where the Collector has no text for a type, it shows the JSON that Go makes of it. */
+/* As JSON, which has years of four digits (RFC 3339). */
+static struct view time_text(struct ottl_run *run, const struct ottl_value *time)
+{
+    const int year = ottl_time_parts(time).tm_year + 1900;
+    if (year >= 0 && year <= 9999)
+        return ottl_time_text(run, time, VIEW("\"%FT%T.%s%:\""));
+    ottl_fail(run, "the time is in the year %d, whose text is for years from 0 to 9999", year);
+    return (struct view){0};
+}
+
 struct view ottl_text_of(struct ottl_run *run, const struct ottl_value *value)
 {
     struct value plain;
@@ -213,7 +223,7 @@ struct view ottl_text_of(struct ottl_run *run, const struct ottl_value *value)
     case TYPE_SPAN_ID:
         return decimals(run, value->bytes);
     case TYPE_TIME:
-        return ottl_time_text(run, value, VIEW("\"%FT%T.%s%:\""));
+        return time_text(run, value);
     case TYPE_MESSAGES: /* as Go shows a type without exported fields */
         return ottl_keep_text(run, "{}");
     case TYPE_DURATION:

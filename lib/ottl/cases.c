@@ -1,6 +1,8 @@
 /* Converters that change the case of letters. */
 #include "lib/ottl/function.h"
 
+#include "lib/base/utf8.h"
+
 #include <ctype.h>
 #include <locale.h>
 #include <pthread.h>
@@ -120,7 +122,7 @@ static bool ends_acronym(struct view text, size_t i)
 /* HTTPServer2Name to http_server_2_name */
 static struct ottl_value in_snake(struct ottl_run *run, struct view given)
 {
-    struct view text = view_trim(given, VIEW_SPACE);
+    struct view text = utf8_trim(given);
     struct bytes out;
     bool ok = !run->failed;
     bytes_init(&out, TEXT_MOST, NULL);
@@ -139,7 +141,7 @@ static struct ottl_value in_snake(struct ottl_run *run, struct view given)
 /* http_server-name to HttpServerName; other characters are removed. */
 static struct ottl_value in_camel(struct ottl_run *run, struct view given)
 {
-    struct view text = view_trim(given, VIEW_SPACE);
+    struct view text = utf8_trim(given);
     struct bytes out;
     bool ok = !run->failed, first = true, after_upper = false;
     bytes_init(&out, TEXT_MOST, NULL);

@@ -119,8 +119,8 @@ static struct ottl_value limit(struct ottl_run *run, const struct ottl_node *cal
         return ottl_nil();
     if (attributes_count(target.list) <= most)
         return ottl_nil();
-    for (size_t i = 0; i < target.list->count; i++)
-        count += !target.list->items[i].gone && attributes_find(&first, target.list->items[i].key);
+    for (size_t i = 0; i < first.count; i++)
+        count += attributes_find(target.list, first.items[i].key) != NULL;
     for (size_t i = 0; i < target.list->count; i++) {
         struct attribute *item = &target.list->items[i];
         if (item->gone || attributes_find(&first, item->key))
@@ -360,6 +360,13 @@ static bool flatten_all(struct flattening *flat, struct view prefix)
     return true;
 }
 
+static const char *check_depth(const struct ottl_node *call)
+{
+    bool bad = ottl_has(call, 2) && call->items[2]->kind == NODE_LITERAL &&
+               call->items[2]->value.type == TYPE_INT && call->items[2]->value.integer == 0;
+    return bad ? "the depth must be greater than 0" : NULL;
+}
+
 static struct ottl_value flatten(struct ottl_run *run, const struct ottl_node *call)
 {
     struct target target;
@@ -472,6 +479,7 @@ const struct ottl_function ottl_editors[] = {
      false, 0, check_truncate},
     {"stringify_all", "target", stringify_all, FN_NO_PATTERN, false, 0, NULL},
     {"append", "target,value?,values?", append, FN_NO_PATTERN, false, 0, check_append},
-    {"flatten", "target,prefix?,depth?,resolve_conflicts?", flatten, FN_NO_PATTERN, false, 0, NULL},
+    {"flatten", "target,prefix?,depth?,resolve_conflicts?", flatten, FN_NO_PATTERN, false, 0,
+     check_depth},
     {0},
 };

@@ -386,13 +386,18 @@ static struct ottl_value as_shown(struct ottl_run *run, const struct verb *verb,
     return ottl_string(ottl_time_text(run, value, VIEW("%F %T.%s %~ %Z")));
 }
 
+static bool put_bytes(struct ottl_run *run, struct bytes *out, const struct verb *verb,
+                      struct view bytes);
+
+/* integer: the type that Go shows of it; NULL: int64. */
 static bool put_value(struct ottl_run *run, struct bytes *out, const struct verb *verb,
-                      const struct ottl_value *given)
+                      const struct ottl_value *given, const char *integer)
 {
     const struct ottl_value shown_value = as_shown(run, verb, given), *value = &shown_value;
-    bool duration = given->type == TYPE_DURATION;
     char text[NUMBER_SIZE];
     const char *type;
+    if (!run->failed && value->type == TYPE_BYTES)
+        return put_bytes(run, out, verb, value->bytes);
     struct view shown = plain(run, value, text, &type);
     if (!shown.data)
         return false;
@@ -408,8 +413,8 @@ static bool put_value(struct ottl_run *run, struct bytes *out, const struct verb
         return put_padded(out, verb, true, shown);
     struct verb in = *verb; /* as Go shows a value whose verb does not fit */
     in.letter = 'v';
-    if (duration)
-        type = "time.Duration=";
+    if (integer)
+        type = integer;
     return bytes_printf(out, "%%!%c(%s", verb->letter, type) == BYTES_OK &&
            (value->type == TYPE_INT      ? put_int(out, &in, value->integer)
             : value->type == TYPE_DOUBLE ? put_double(out, &in, value->number)
@@ -417,6 +422,21 @@ static bool put_value(struct ottl_run *run, struct bytes *out, const struct verb
             : value->type == TYPE_STRING ? put_string(out, &in, shown)
                                          : put_padded(out, &in, true, shown)) &&
            bytes_append(out, ")", 1) == BYTES_OK;
+}
+
+/* As a string, or one by one: [0 1 255]. */
+static bool put_bytes(struct ottl_run *run, struct bytes *out, const struct verb *verb,
+                      struct view bytes)
+{
+    if (strchr("sxXq", verb->letter))
+        return put_string(out, verb, bytes);
+    bool ok = bytes_append(out, "[", 1) == BYTES_OK;
+    for (size_t i = 0; ok && i < bytes.size; i++) {
+        struct ottl_value each = ottl_int(bytes.data[i]);
+        ok = (!i || bytes_append(out, " ", 1) == BYTES_OK) &&
+             put_value(run, out, verb, &each, "uint8=");
+    }
+    return ok && bytes_append(out, "]", 1) == BYTES_OK;
 }
 
 static struct ottl_value format(struct ottl_run *run, const struct ottl_node *call)
@@ -443,7 +463,9 @@ static struct ottl_value format(struct ottl_run *run, const struct ottl_node *ca
             continue;
         }
         struct ottl_value value = ottl_node_eval(values->items[next++], run);
-        ok = ok && !run->failed && put_value(run, &out, &verb, &value);
+        ok = ok && !run->failed &&
+             put_value(run, &out, &verb, &value,
+                       value.type == TYPE_DURATION ? "time.Duration=" : NULL);
     }
     if (ok)
         made = ottl_string(ottl_keep(run, bytes_view(&out)));

@@ -1,6 +1,8 @@
 /* Converters that make maps and lists. */
 #include "lib/ottl/function.h"
 
+#include "lib/base/utf8.h"
+
 static struct ottl_value parse_json(struct ottl_run *run, const struct ottl_node *call)
 {
     struct view text = ottl_arg_string(run, call, 0);
@@ -68,9 +70,9 @@ static struct ottl_value parse_key_value(struct ottl_run *run, const struct ottl
         const uint8_t *at = memmem(pair.data, pair.size, equals.data, equals.size);
         if (!at)
             return ottl_fail(run, "ParseKeyValue: a pair without a delimiter");
-        struct value value = value_string(
-            view_trim(view_between(at + equals.size, pair.data + pair.size), VIEW_SPACE));
-        attributes_set(&list, view_trim(view_between(pair.data, at), VIEW_SPACE), &value);
+        struct value value =
+            value_string(utf8_trim(view_between(at + equals.size, pair.data + pair.size)));
+        attributes_set(&list, utf8_trim(view_between(pair.data, at)), &value);
     }
     return bad ? ottl_fail(run, "ParseKeyValue: missing closing quote") : ottl_made_map(run, &list);
 }

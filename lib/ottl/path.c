@@ -2,6 +2,7 @@
 #include "lib/ottl/path.h"
 
 #include "lib/ottl/function.h"
+#include "lib/ottl/trace_state.h"
 
 #include <stdio.h>
 
@@ -139,23 +140,6 @@ static __attribute__((noinline)) struct ottl_value hex_of(struct ottl_run *run, 
     return ottl_string(ottl_keep(run, (struct view){(uint8_t *)text, 2 * id.size}));
 }
 
-/* The value of a key in a W3C tracestate, "a=1,b=2"; "" if it is absent. */
-static struct view state_member(struct view state, struct view key)
-{
-    for (size_t at = 0; at < state.size;) {
-        const uint8_t *from = state.data + at;
-        const uint8_t *comma = memchr(from, ',', state.size - at);
-        struct view member = view_between(from, comma ? comma : state.data + state.size);
-        const uint8_t *equals = memchr(member.data, '=', member.size);
-        while (member.size && (*member.data == ' ' || *member.data == '\t'))
-            member = (struct view){member.data + 1, member.size - 1};
-        if (equals && view_eq(view_between(member.data, equals), key))
-            return view_between(equals + 1, member.data + member.size);
-        at += (size_t)((comma ? comma + 1 : state.data + state.size) - from);
-    }
-    return VIEW("");
-}
-
 static struct ottl_value get_state(const struct ottl_node *path, struct ottl_run *run)
 {
     struct proto_field field;
@@ -166,7 +150,9 @@ static struct ottl_value get_state(const struct ottl_node *path, struct ottl_run
     struct ottl_value key = ottl_node_eval(path->keys[0], run);
     if (key.type != TYPE_STRING)
         return ottl_fail(run, "a key of trace_state must be a string");
-    return ottl_string(state_member(state, key.bytes));
+    struct trace_state members;
+    return trace_state_read(state, &members) ? ottl_string(trace_state_get(&members, key.bytes))
+                                             : ottl_nil();
 }
 
 static struct ottl_value countable(struct view message, uint32_t number)

@@ -1,12 +1,11 @@
 /* Setting of paths. */
 #include "lib/ottl/function.h"
 #include "lib/ottl/path.h"
+#include "lib/ottl/trace_state.h"
 
 #include "lib/wire/proto/text.h"
 
-#include <ctype.h>
-
-enum { SPAN_STATUS = 15, LIST_MOST = 10000, ID_MAX = 16 };
+enum { SPAN_STATUS = 15, LIST_MOST = 10000, ID_MAX = 16, STATE_MOST = 1 << 20 };
 
 static bool is(struct ottl_run *run, const struct ottl_node *path, const struct ottl_value *value,
                enum ottl_type type)
@@ -116,9 +115,9 @@ static void set_all(struct attributes *list, struct view map, struct ottl_run *r
         if (!list->items[i].gone)
             attributes_remove(list, &list->items[i]);
     list->changed = list->partial = true;
-    for (size_t i = 0; i < from.count; i++) {
-        struct value value = value_read(from.items[i].any);
-        attributes_set(list, from.items[i].key, &value);
+    for (size_t i = 0; i < from.count; i++) { /* a key that is there twice stays so */
+        struct view any = from.items[i].any;
+        attributes_add(list, from.items[i].key, any.data ? any : VIEW(""));
     }
     list->partial = from.failed || list->failed;
     if (list->partial)
@@ -211,61 +210,25 @@ static void set_id(const struct ottl_node *path, struct ottl_run *run, const str
         put_id(path, run, kept);
 }
 
-/* Whether it can be the key or the value of a list-member (W3C Trace Context 3.3.1.3, without what
- * limits a key further). */
-static bool is_member_text(struct view text, bool key)
-{
-    for (size_t i = 0; i < text.size; i++) {
-        uint8_t c = text.data[i];
-        if (c < 0x20 || c > 0x7e || c == ',' || c == '=' || (key && (c == ' ' || isupper(c))))
-            return false;
-    }
-    return text.size && text.size <= 256 && text.data[text.size - 1] != ' ';
-}
-
-/* Appends the members of a tracestate except the one with a key. */
-static bool put_others(struct bytes *out, struct view state, struct view key)
-{
-    bool ok = true;
-    for (size_t at = 0; ok && at < state.size;) {
-        const uint8_t *from = state.data + at, *end = state.data + state.size;
-        const uint8_t *comma = memchr(from, ',', state.size - at);
-        struct view member = view_between(from, comma ? comma : end);
-        at += member.size + 1;
-        while (member.size && (*member.data == ' ' || *member.data == '\t'))
-            member = (struct view){member.data + 1, member.size - 1};
-        const uint8_t *equals = memchr(member.data, '=', member.size);
-        if (equals && !view_eq(view_between(member.data, equals), key))
-            ok =
-                bytes_append(out, ",", 1) == BYTES_OK && bytes_append_view(out, member) == BYTES_OK;
-    }
-    return ok;
-}
-
-/* What is set comes first (W3C Trace Context 3.5). */
+/* What is malformed stays as it is, as in the Collector. */
 static void set_member(const struct ottl_node *path, struct ottl_run *run,
                        const struct ottl_value *to)
 {
     struct record *record = ottl_path_record(path, run);
     struct ottl_value key = ottl_node_eval(path->keys[0], run);
     struct proto_field field;
+    struct trace_state state;
     struct bytes out;
+    if (!run->failed && key.type != TYPE_STRING)
+        ottl_fail(run, "a key of trace_state must be a string");
     if (run->failed || !is(run, path, to, TYPE_STRING))
         return;
-    if (key.type != TYPE_STRING || !is_member_text(key.bytes, true) ||
-        !is_member_text(to->bytes, false)) {
-        ottl_fail(run, "a tracestate cannot hold this key or value");
+    bool there = record_get(record, path->field->number, &field);
+    if (!trace_state_read(there ? field.bytes : VIEW(""), &state))
         return;
-    }
-    bytes_init(&out, (size_t)1 << 20, NULL);
-    struct view state = record_get(record, path->field->number, &field) ? field.bytes : VIEW("");
-    bool ok = bytes_append_view(&out, key.bytes) == BYTES_OK &&
-              bytes_append(&out, "=", 1) == BYTES_OK &&
-              bytes_append_view(&out, to->bytes) == BYTES_OK && put_others(&out, state, key.bytes);
-    if (ok)
+    bytes_init(&out, STATE_MOST, NULL);
+    if (trace_state_put(&state, key.bytes, to->bytes, &out))
         record_set_bytes(record, path->field->number, bytes_view(&out));
-    else
-        ottl_fail(run, "out of memory");
     bytes_release(&out);
 }
 

@@ -68,6 +68,32 @@ START_TEST(no_second_entry_of_an_edited_key_stays)
 }
 END_TEST
 
+START_TEST(copied_attributes_keep_their_entries)
+{
+    static const char request[] = "{\"resourceSpans\":[{\"resource\":{\"attributes\":[" KV(
+        "key", "1") "," KV("key", "2") "]},\"scopeSpans\":[{\"spans\":[{" IDS
+                                       ",\"attributes\":[" KV("a", "b") "]}]}]}]}";
+    const char *made =
+        rig_run("transform", "{trace_statements: ['set(span.attributes, resource.attributes)']}",
+                SIGNAL_TRACES, request);
+    ck_assert_ptr_nonnull(
+        strstr(made, IDS ",\"attributes\":[" KV("key", "1") "," KV("key", "2") "]"));
+}
+END_TEST
+
+START_TEST(a_priority_key_counts_once_however_often_it_is_there)
+{
+    static const char request[] =
+        "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{" IDS ",\"attributes\":[" KV(
+            "key", "1") "," KV("b", "2") "," KV("key", "3") "," KV("c", "4") "]}]}]}]}";
+    const char *made =
+        rig_run("transform", "{trace_statements: ['limit(span.attributes, 2, [\"key\"])']}",
+                SIGNAL_TRACES, request);
+    ck_assert_ptr_nonnull(
+        strstr(made, "\"attributes\":[" KV("key", "1") "," KV("b", "2") "," KV("key", "3") "]"));
+}
+END_TEST
+
 /* No record may leave as it came because another one took the memory. */
 START_TEST(a_request_whose_statements_lack_memory_is_refused_as_a_whole)
 {
@@ -343,6 +369,8 @@ START_TEST(faults_name_line_and_column)
 END_TEST
 
 SUITE_MAIN("transform", no_second_entry_of_an_edited_key_stays,
+           copied_attributes_keep_their_entries,
+           a_priority_key_counts_once_however_often_it_is_there,
            a_request_whose_statements_lack_memory_is_refused_as_a_whole,
            many_records_take_no_more_memory_than_one, a_result_that_never_fits_is_refused_for_good,
            many_points_are_merged, values_are_nested_no_deeper_than_a_receiver_takes,

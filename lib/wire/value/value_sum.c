@@ -47,9 +47,8 @@ static struct siphash_sum number_sum(const struct siphash_key *key, uint64_t wha
 
 static struct siphash_sum double_sum(const struct siphash_key *key, double number)
 {
-    uint64_t bits = 0;
-    if (number != 0) /* -0 is equal to 0 */
-        memcpy(&bits, &number, sizeof bits);
+    uint64_t bits; /* -0 differs from 0, so that neither becomes the other */
+    memcpy(&bits, &number, sizeof bits);
     return number_sum(key, VALUE_DOUBLE, bits);
 }
 

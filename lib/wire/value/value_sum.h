@@ -1,5 +1,5 @@
-/* Sums of values, by which they can be looked up: the same for what value_equal calls equal, and
- * for nothing else. Pure. */
+/* Sums of values, by which they can be looked up: the same for what value_equal calls equal, but
+ * that 0 and -0 differ, and for nothing else. Pure. */
 #ifndef LIB_WIRE_VALUE_VALUE_SUM_H
 #define LIB_WIRE_VALUE_VALUE_SUM_H
 
