@@ -10,11 +10,9 @@
 
 enum { PART_MAX = 256, LINE_MAX_SIZE = 1024, NAME_SIZE = 256 };
 
-void detect_set(struct attributes *found, const char *key, const char *text)
+static void put(struct attributes *found, const char *key, const char *text)
 {
     struct value value;
-    if (attributes_find(found, view_of(key)))
-        return;
     char *kept_key = arena_text(found->arena, view_of(key));
     char *kept = arena_text(found->arena, view_of(text));
     found->failed = found->failed || !kept || !kept_key;
@@ -22,6 +20,12 @@ void detect_set(struct attributes *found, const char *key, const char *text)
         return;
     value = value_string(view_of(kept));
     attributes_set(found, view_of(kept_key), &value);
+}
+
+void detect_set(struct attributes *found, const char *key, const char *text)
+{
+    if (!attributes_find(found, view_of(key)))
+        put(found, key, text);
 }
 
 /* ---- env ---- */
@@ -60,7 +64,7 @@ static bool read_pair(struct view pair, struct attributes *found, char *error, s
     if (!name.size || name.size > PART_MAX || text.size > PART_MAX || !unescaped(text, value))
         return false;
     snprintf(key, sizeof key, "%.*s", VIEW_ARG(name));
-    detect_set(found, key, value);
+    put(found, key, value); /* the last pair of a key counts */
     return true;
 }
 

@@ -22,6 +22,8 @@ START_TEST(the_environment_is_read)
     makes("{override: true}", KV("team", "new"));
     makes("{override: true}", KV("a", "b c d"));
     makes("{override: false}", KV("team", "old"));
+    setenv("OTEL_RESOURCE_ATTRIBUTES", "team=new,a=b,team=newer", 1);
+    makes("{override: true}", KV("team", "newer"));
     setenv("OTEL_RESOURCE_ATTRIBUTES", "team=new,a=%zz", 1);
     makes("{override: true}", KV("team", "old"));
 }
