@@ -6,6 +6,7 @@
 #include "lib/wire/proto/proto_write.h"
 #include "lib/wire/proto/view_set.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { KEY_MOST = 16 << 20 };
@@ -100,8 +101,9 @@ static int64_t as_int(const struct record *point)
 
 static int by_double(const void *a, const void *b)
 {
-    const double *one = a, *two = b;
-    return (*one > *two) - (*one < *two);
+    const double *one = a, *two = b; /* NaNs come first */
+    return (*one > *two || (*one == *one && *two != *two)) -
+           (*one < *two || (*one != *one && *two == *two));
 }
 
 static int by_int(const void *a, const void *b)
@@ -110,12 +112,20 @@ static int by_int(const void *a, const void *b)
     return (*one > *two) - (*one < *two);
 }
 
+/* As Go has them: a NaN stays unless the other is infinite in that direction; -0 is below 0. */
+static double lesser(double a, double b)
+{
+    if (a != a || b != b)
+        return a == -INFINITY || b == -INFINITY ? -INFINITY : NAN;
+    return a < b || (a == b && signbit(a)) ? a : b;
+}
+
 static double aggregate_doubles(enum aggregation how, double *values, size_t count)
 {
     double result = values[0];
     for (size_t i = 1; i < count; i++)
-        result = how == AGGREGATE_MIN   ? (values[i] < result ? values[i] : result)
-                 : how == AGGREGATE_MAX ? (values[i] > result ? values[i] : result)
+        result = how == AGGREGATE_MIN   ? lesser(result, values[i])
+                 : how == AGGREGATE_MAX ? -lesser(-result, -values[i])
                                         : result + values[i];
     if (how == AGGREGATE_MEAN)
         result /= (double)count;

@@ -318,6 +318,39 @@ static const struct ottl_node *no_operand(const struct ottl_node *node)
     return NULL;
 }
 
+static bool is_constant(const struct ottl_node *node, bool truth)
+{
+    return node->kind == NODE_LITERAL && node->value.type == TYPE_BOOL &&
+           node->value.boolean == truth;
+}
+
+/* As in the Collector, what is constant is decided here: in `x or true` nothing fails. */
+static void fold_condition(struct ottl_node *node)
+{
+    struct ottl_node *const *items = node->items;
+    const bool decides = node->kind == NODE_OR;
+    struct ottl_value made;
+    if (node->kind == NODE_COMPARE && items[0]->kind == NODE_LITERAL &&
+        items[1]->kind == NODE_LITERAL) {
+        made = ottl_bool(ottl_compare(&items[0]->value, &items[1]->value, node->op));
+    } else if (node->kind == NODE_NOT &&
+               (is_constant(items[0], true) || is_constant(items[0], false))) {
+        made = ottl_bool(!items[0]->value.boolean);
+    } else if (node->kind == NODE_AND || node->kind == NODE_OR) {
+        if (is_constant(items[0], !decides) || is_constant(items[1], !decides)) {
+            *node = *items[is_constant(items[0], !decides)];
+            return;
+        }
+        if (!is_constant(items[0], decides) && !is_constant(items[1], decides))
+            return;
+        made = ottl_bool(decides);
+    } else {
+        return;
+    }
+    node->kind = NODE_LITERAL;
+    node->value = made;
+}
+
 static bool bind_node(const struct binder *binder, struct ottl_node *node)
 {
     const struct ottl_node *wrong = no_operand(node);
@@ -337,6 +370,7 @@ static bool bind_node(const struct binder *binder, struct ottl_node *node)
         return bind_call(binder, node);
     if (!bind_all(binder, node->items, node->count))
         return false;
+    fold_condition(node);
     struct ottl_plain plain;
     if (node->kind == NODE_COMPARE && ottl_plain_bind(node, &plain)) {
         struct ottl_plain *kept = arena_alloc(&binder->ottl->arena, sizeof *kept);

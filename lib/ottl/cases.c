@@ -17,23 +17,14 @@ static void load_letters(void)
     letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* Bytes of a character and its code; invalid UTF-8 is one byte. */
+/* Bytes of a character and its code; an invalid byte becomes U+FFFD, as in Go. */
 static size_t decode(struct view text, uint32_t *code)
 {
-    uint8_t first = *text.data;
-    size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    *code = first;
-    if (size == 1 || first < 0xc2 || size > text.size)
-        return 1;
-    *code = first & (0xffu >> (size + 1));
-    for (size_t i = 1; i < size; i++) {
-        if ((text.data[i] & 0xc0) != 0x80) {
-            *code = first;
-            return 1;
-        }
+    const size_t size = utf8_character(text);
+    *code = size ? *text.data & (size == 1 ? 0x7fu : 0xffu >> (size + 1)) : 0xfffd;
+    for (size_t i = 1; i < size; i++)
         *code = *code << 6 | (text.data[i] & 63);
-    }
-    return size;
+    return size ? size : 1;
 }
 
 static bool put_code(struct bytes *out, uint32_t code)
@@ -57,10 +48,9 @@ static struct ottl_value with_case(struct ottl_run *run, struct view text, bool 
         uint32_t code;
         struct view rest = {text.data + at, text.size - at};
         size = decode(rest, &code);
-        bool letter = letters && (size > 1 || code < 0x80);
-        if (letter)
+        if (letters)
             code = upper ? towupper_l((wint_t)code, letters) : towlower_l((wint_t)code, letters);
-        ok = letter ? put_code(&out, code) : bytes_append(&out, rest.data, size) == BYTES_OK;
+        ok = put_code(&out, code);
     }
     return ottl_made_text(run, &out, ok);
 }

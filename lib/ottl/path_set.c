@@ -333,6 +333,8 @@ static void set_point(const struct ottl_node *path, struct ottl_run *run,
         refuse_list(path, run, to);
         return;
     }
+    if (!number)
+        ottl_fail(run, "%.*s is not of this type of data point", VIEW_ARG(path->name));
     if (!number || !is(run, path, to, real ? TYPE_DOUBLE : TYPE_INT))
         return;
     if (path->field->number == POINT_DOUBLE || path->field->number == POINT_INT)
