@@ -223,7 +223,8 @@ static bool put_utf8(uint8_t **out, uint32_t code)
     return true;
 }
 
-/* Reads \xNN, \uNNNN, \UNNNNNNNN or \NNN from after its backslash. 0: it is none of them. */
+/* Reads \xNN, \uNNNN, \UNNNNNNNN or \NNN from after its backslash, each a character, as in the
+ * Collector: \xff is not a byte. 0: it is none of them. */
 static size_t numbered(const uint8_t *at, size_t left, uint8_t **out)
 {
     size_t size = *at == 'x' ? 2 : *at == 'u' ? 4 : *at == 'U' ? 8 : isdigit(*at) ? 3 : 0;
@@ -238,10 +239,8 @@ static size_t numbered(const uint8_t *at, size_t left, uint8_t **out)
             return 0;
         code = octal ? code * 8 + (uint32_t)digit : code << 4 | (uint32_t)digit;
     }
-    if (*at == 'x' || octal) {
-        *(*out)++ = (uint8_t)code;
-        return code > 255 ? 0 : size + !octal;
-    }
+    if (octal && code > 255)
+        return 0;
     return put_utf8(out, code) ? size + !octal : 0;
 }
 
