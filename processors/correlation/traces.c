@@ -122,6 +122,8 @@ static void decide_children(struct context *context, struct trace_plan *plan,
             continue;
         enter_resource(context, resource, limits);
         decide_child(context, &row->candidate, limits, &row->decision);
+        if (row->decision.edit.action != ACTION_WAIT)
+            decide_learn_child(context, &row->candidate, &row->decision);
         row->counted = decide_counts_child(context, &row->decision);
     }
 }

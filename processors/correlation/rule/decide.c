@@ -229,6 +229,20 @@ void decide_child(const struct context *context, const struct candidate *candida
         decide_give_up(context, candidate, REASON_HOLD_RAN_OUT, decision);
 }
 
+void decide_learn_child(const struct context *context, const struct candidate *candidate,
+                        const struct decision *decision)
+{
+    struct correlation *self = context->self;
+    struct service *service = context->service;
+    if (correlation_children(self) != CHILDREN_INHERIT || !service ||
+        self->config.candidates != CANDIDATES_AUTO || decide_awaits_own(context))
+        return;
+    if (decision->edit.action == ACTION_LINK && !decision->edit.inherited)
+        service_note_wide(service, context->now.mono);
+    else if (recent_wants_child(service, candidate->own, context->second))
+        recent_note(&self->recent, service, candidate->own, RECENT_CHILD, candidate->ended);
+}
+
 bool decide_counts_child(const struct context *context, const struct decision *decision)
 {
     const bool inherits = correlation_children(context->self) == CHILDREN_INHERIT;

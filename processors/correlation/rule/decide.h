@@ -82,6 +82,11 @@ static inline enum children correlation_children(const struct correlation *self)
 void decide_child(const struct context *context, const struct candidate *candidate,
                   const struct judge_limits *limits, struct decision *decision);
 
+/* With `children: inherit`: learns from a child that leaves whether those after it have to wait for
+ * samples of their own, or notes it in case such samples come later. */
+void decide_learn_child(const struct context *context, const struct candidate *candidate,
+                        const struct decision *decision);
+
 /* Whether such a decision counts: not that of a span which only waited. */
 bool decide_counts_child(const struct context *context, const struct decision *decision);
 

@@ -40,6 +40,8 @@ static void waiting_let_go(const struct context *context, struct held *held,
     if (!(held->flags & HELD_CHILD) || correlation_children(context->self) != CHILDREN_WAIT ||
         decision->edit.action == ACTION_LINK)
         decide_count(context, candidate, decision);
+    if (held->flags & HELD_CHILD)
+        decide_learn_child(context, candidate, decision);
     if (held->flags & HELD_ROOT)
         decide_note_root(context, held->own, &decision->edit);
     struct process *process = segment_of(held)->process;

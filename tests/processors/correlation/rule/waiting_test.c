@@ -549,6 +549,37 @@ START_TEST(children_that_wait_for_a_root_leave_with_what_became_of_it)
 }
 END_TEST
 
+/* The first that comes after its root was decided leaves at once, and its samples are learnt from.
+ */
+static void children_get_their_own(bool root_has_samples)
+{
+    struct rig rig;
+    rig_open(&rig, "{children: inherit}");
+    rig_warm(&rig);
+    for (uint64_t id = 100; id < 400; id += 100) {
+        root(&rig, id, NULL);
+        rig_advance(&rig, 10 * S);
+        rig_window(&rig, root_has_samples ? id : 0, 0, 0);
+        rig_advance(&rig, 10 * S);
+        rig_window(&rig, 0, 0, 0);
+        ck_assert_int_eq(rig_linked(&rig, id), root_has_samples);
+        RIG_SPANS(&rig,
+                  {.id = id + 1, .parent = id, .start = rig_now(&rig) - S, .end = rig_now(&rig)});
+        ck_assert_int_eq(rig_waits(&rig, id + 1), id > 100);
+        rig_advance(&rig, 10 * S);
+        rig_window(&rig, id + 1, 0, 0);
+        ck_assert_int_eq(rig_linked_as(&rig, id + 1, id + 1), id > 100);
+    }
+    rig_close(&rig);
+}
+
+START_TEST(children_with_samples_get_their_own_id_whatever_became_of_their_root)
+{
+    children_get_their_own(false);
+    children_get_their_own(true);
+}
+END_TEST
+
 SUITE_MAIN("correlation waiting", a_span_that_names_another_id_is_linked_by_that_one_at_once,
            a_span_that_names_another_id_and_has_samples_under_its_own_is_linked_when_decided,
            one_sample_links_all_spans_of_its_id_in_its_service_and_none_of_another,
@@ -569,4 +600,5 @@ SUITE_MAIN("correlation waiting", a_span_that_names_another_id_is_linked_by_that
            a_root_whose_samples_come_while_the_rest_of_its_request_goes_on_is_linked,
            so_it_is_where_the_upload_is_being_read_all_the_while,
            an_upload_without_ids_looks_at_no_span_in_the_hold,
-           children_that_wait_for_a_root_leave_with_what_became_of_it)
+           children_that_wait_for_a_root_leave_with_what_became_of_it,
+           children_with_samples_get_their_own_id_whatever_became_of_their_root)
