@@ -45,7 +45,7 @@ static bool copy_float(struct view text, size_t sign, char *copy)
             copy[used++] = (char)c;
     }
     copy[used] = '\0';
-    return !after && (!hex || strpbrk(copy, "pP"));
+    return used > sign && !after && (!hex || strpbrk(copy, "pP"));
 }
 
 bool numeral_double(struct view text, double *number)
