@@ -193,7 +193,7 @@ def test_a_static_member_never_reads_topics_that_it_had_before(kafka, producer, 
     assert harness.wait_for(lambda: says(gateway, told), 20, 0.05), gateway.tail()
     producer.spans(old, 101, 20)
     numbers = producer.spans(name, 201, 20)
-    assert harness.wait_for(lambda: backend.has(numbers), 20), gateway.tail()
+    assert harness.wait_for(lambda: backend.has(numbers), 60), gateway.tail()
     assert gateway.ready()[0] and gateway.metrics()["lanes"] == 4
     assert len(gateway.lines(told)) == 1
     assert len(gateway.lines("the group has assigned the configured topics")) == 1
