@@ -67,10 +67,10 @@ static enum verdict push_part(const struct answered *to, struct batch *part, str
     enum cause cause;
     (void)refusal_take(text, &cause);
     enum verdict verdict = outlet_push(to->outlet, part);
-    if (verdict == VERDICT_OK)
-        to->passed(to->ctx, part);
-    else
+    if (verdict != VERDICT_OK)
         *why = refusal_outcome(verdict);
+    else if (to->passed)
+        to->passed(to->ctx, part);
     return verdict;
 }
 

@@ -16,8 +16,8 @@ struct batch *answered_batch(struct batch *batch);
 struct answered {
     const struct env *env; /* the instance's */
     struct outlet *outlet;
-    uint32_t most; /* items of a part; 0: no limit */
-    void (*passed)(void *ctx, const struct batch *part);
+    uint32_t most;                                       /* items of a part; 0: no limit */
+    void (*passed)(void *ctx, const struct batch *part); /* NULL: nobody wants to know */
     void *ctx;
 };
 

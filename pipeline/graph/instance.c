@@ -91,18 +91,12 @@ static uint64_t run_tick(void *ctx, uint64_t mono_ns)
     return instance->component->tick(instance->self, mono_ns);
 }
 
-static void ignore_part(void *ctx, const struct batch *part)
-{
-    (void)ctx;
-    (void)part;
-}
-
 /* Of a backlog. */
 static struct batch *push_again(void *ctx, struct outlet *downstream, struct batch *batch)
 {
     struct instance *processor = ctx;
     struct outlet into = {.processor = processor, .next = downstream, .pace = downstream->pace};
-    const struct answered to = {.env = &processor->env, .outlet = &into, .passed = ignore_part};
+    const struct answered to = {.env = &processor->env, .outlet = &into};
     return answered_push(&to, batch);
 }
 

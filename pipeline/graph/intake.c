@@ -137,12 +137,6 @@ static enum verdict push_to(struct outlet *head, struct batch *batch, struct bat
     return outlet_push(head, head->taken_over ? taken_over : batch);
 }
 
-static void ignore_part(void *ctx, const struct batch *part)
-{
-    (void)ctx;
-    (void)part;
-}
-
 /* Gives a request that another pipeline has to this one. To refuse it would bring it to both again,
  * so what cannot pass is lost, and what has no room yet is kept. False: the log's record has no
  * room, or no memory. */
@@ -152,8 +146,7 @@ static bool push_too(struct outlet *head, struct batch *batch, struct batch *tak
         head->processor ? answered_batch(head->taken_over ? taken_over : batch) : NULL;
     if (!given)
         return push_to(head, batch, taken_over) == VERDICT_OK;
-    const struct answered to = {
-        .env = &head->processor->env, .outlet = head, .passed = ignore_part};
+    const struct answered to = {.env = &head->processor->env, .outlet = head};
     struct batch *left = answered_push(&to, given);
     bool keeps = left && !left->lane;
     if (keeps)

@@ -40,11 +40,11 @@ struct outcome intake_outcome_full(const struct sender *sender);
 struct outcome intake_reserve(struct intake *intake, const struct batch *batch);
 void intake_release(struct intake *intake, const struct batch *batch);
 
-/* Hands a batch with reserved places to each pipeline in turn, and stops at the first that does not
- * take it. RETRY: that pipeline's processor had no memory; REJECT: it refused the batch. Pipelines
- * before it have taken the batch in either case, so a client that offers it again after RETRY
- * doubles the data there. REJECT with CAUSE_UNAVAILABLE: one of its statements cannot be evaluated.
- * Any thread. */
+/* Hands a batch with reserved places to each pipeline. Once one has taken it, it is not refused any
+ * more: what another cannot pass is lost there, and what has no room waits there. RETRY: the first
+ * that would take it had no memory, or another had none to keep it; REJECT: all refused it. A batch
+ * with a lane is refused as a whole, also where others have taken it, so they get it again. REJECT
+ * with CAUSE_UNAVAILABLE: a statement cannot be evaluated. Any thread. */
 struct outcome intake_run(struct intake *intake, struct batch *batch);
 
 /* The same for a client that waits: answers when the last of the data is delivered, given up or
