@@ -289,7 +289,13 @@ def test_requests_refused_for_memory_are_told_until_they_are_accepted_again(side
     sidecar.backend.status = 200
     assert harness.wait_for(lambda: sidecar.send() == 200 and not refusals(sidecar), 60, 0.2)
     assert sidecar.state()["trouble"] is None
-    assert not any(line.startswith("!") for line in sidecar.top())
+
+    # The backlog that a busy backend takes at once may make it "slow" until the next request.
+    def problems():
+        assert sidecar.send() == 200
+        return [line for line in sidecar.top() if line.startswith("!")]
+
+    assert harness.wait_for(lambda: not problems(), 60, 0.2), problems()
     assert "otlp: accepting requests again" in sidecar.log.read_text()
 
 
