@@ -4,6 +4,7 @@
 #include "lib/base/thread.h"
 #include "receivers/kafka/expired.h"
 #include "receivers/kafka/outages.h"
+#include "receivers/kafka/places.h"
 #include "receivers/kafka/restart.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@
 enum {
     CHECK_MS = 200,
     CHECKS_APART_MS = 1000,
+    PLACE_MS = 20,
     OPEN_WAIT_S = 5,
     REJOIN_S = 1, /* doubles each time, up to REJOIN_MOST_S */
     REJOIN_MOST_S = 60
@@ -86,6 +88,21 @@ static void await_start(struct kafka_group *group)
     while (!atomic_load(&group->stopping) && !atomic_load(&group->may_join))
         pthread_cond_wait(&group->changed, &group->lock);
     pthread_mutex_unlock(&group->lock);
+}
+
+/* False: it was closed before. */
+static bool await_place(struct kafka_group *group, struct kafka_place *place)
+{
+    char why[sizeof group->trouble];
+    while (!atomic_load(&group->stopping)) {
+        if (kafka_place_take(place, group->self))
+            return true;
+        snprintf(why, sizeof why, "another receiver of this process still has group_instance_id %s",
+                 group->self->group_instance_id);
+        group_set_phase(group, GROUP_JOINING, why);
+        group_pause(group, PLACE_MS);
+    }
+    return false;
 }
 
 static bool join_group(struct kafka_group *group)
@@ -276,13 +293,10 @@ static enum leave group_stay(struct kafka_group *group, char *why, size_t size)
     return LEAVE_STOPPED;
 }
 
-static void *group_run(void *ctx)
+static void group_be_member(struct kafka_group *group)
 {
-    struct kafka_group *group = ctx;
     char why[256];
     unsigned wait_s = REJOIN_S;
-    ask_topics(group);
-    await_start(group);
     while (!atomic_load(&group->stopping) && join_group(group)) {
         uint64_t joined = clock_mono(&clock_system);
         enum leave leave = group_stay(group, why, sizeof why);
@@ -303,6 +317,18 @@ static void *group_run(void *ctx)
         /* members with the same group_instance_id keep taking the place from each other */
         leave_group(group, why, wait_s);
         wait_s = wait_s * 2 < REJOIN_MOST_S ? wait_s * 2 : REJOIN_MOST_S;
+    }
+}
+
+static void *group_run(void *ctx)
+{
+    struct kafka_group *group = ctx;
+    struct kafka_place place;
+    ask_topics(group);
+    await_start(group);
+    if (await_place(group, &place)) {
+        group_be_member(group);
+        kafka_place_give(&place);
     }
     return NULL;
 }

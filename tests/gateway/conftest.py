@@ -108,6 +108,16 @@ def producer(kafka):
     return gateways.Producer(kafka)
 
 
+@pytest.fixture(autouse=True)
+def gateways_end():
+    """One that a failed test leaves would take the place of the next try's."""
+    before = set(harness.Program.running)
+    yield
+    for program in set(harness.Program.running) - before:
+        if isinstance(program, gateways.Gateway):
+            program.kill()
+
+
 @pytest.fixture
 def backend():
     made = gateways.Backend()

@@ -22,7 +22,7 @@ class Backend:
     def __init__(self):
         outer = self
         self.status, self.delay, self.lock = 200, 0, threading.Lock()
-        self.refused, self.refusals = set(), 0
+        self.refused, self.refusals, self.asked = set(), 0, 0
         self.spans = {}         # number: times of its deliveries
         self.senders = {}       # number: who made them
         self.linked = set()     # numbers with pyroscope.profile.id
@@ -35,6 +35,7 @@ class Backend:
 
             def do_POST(self):
                 sender = self.path[1:].partition("/")[0]
+                outer.asked += 1
                 refused = sender in outer.refused
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 time.sleep(outer.delay)

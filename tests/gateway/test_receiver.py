@@ -202,6 +202,26 @@ def test_a_static_member_never_reads_topics_that_it_had_before(kafka, producer, 
     assert gateway.stop() == 0
 
 
+@pytest.mark.takes(10)
+def test_a_reload_of_a_static_member_delivers_nothing_twice(kafka, producer, backend, tmp_path):
+    """The new one joins when the old one has committed what it delivered."""
+    name = kafka.topic("reloaded_static", 4)
+    gateway = gateways.Gateway(tmp_path, reads(kafka, name, group_instance_id="pod-0"), backend)
+    backend.delay = 0.5
+    numbers = [*producer.spans(name, 1, 40)]
+    assert harness.wait_for(lambda: backend.asked, 20, 0.01)
+    gateway.config.write_text(gateway.config.read_text().replace(
+        "heartbeat_interval: 500ms", "heartbeat_interval: 600ms"))
+    gateway.process.send_signal(signal.SIGHUP)
+    assert harness.wait_for(lambda: gateway.lines("reloaded: receivers.kafka changed"), 20, 0.05)
+    numbers += producer.spans(name, 41, 40)
+    assert harness.wait_for(lambda: backend.has(numbers), 60), gateway.tail()
+    assert harness.wait_for(lambda: gateways.committed(kafka, name, name) == 80, 60, 0.5)
+    assert not gateway.lines("fenced") and not gateway.lines("could not be committed")
+    assert backend.doubled() == {} and gateway.metrics()["lanes"] == 4
+    assert gateway.stop() == 0
+
+
 @pytest.mark.takes(15)
 def test_static_members_whose_topics_change_one_after_another_end_up_with_the_new_ones(
         kafka, producer, backend, tmp_path):
