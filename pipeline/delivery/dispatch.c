@@ -69,12 +69,21 @@ static void dispatch_lose(struct dispatcher *dispatcher, const struct batch *bat
     loss_log_add(&dispatcher->losses, batch->signal, items, why);
 }
 
+/* Counts items that a backend refused, of which a waiting client is told. */
+static void dispatch_pass_on(struct dispatcher *dispatcher, enum signal signal, uint32_t items,
+                             uint64_t samples, enum cause cause)
+{
+    meter_pass_refusal(dispatcher->meter, cause, signal, items);
+    meter_pass_refusal(dispatcher->meter, cause, COUNTED_SAMPLES, samples);
+}
+
 /* Notes a refusal; a waiting client is answered once all parts have been tried. */
 static void dispatch_refuse(struct queue_element *element, const struct outcome *why)
 {
     batch_unref(element->last_refused);
     element->last_refused = element->batch;
     element->refused += element->batch->items;
+    element->refused_samples += element->batch->samples;
     if (element->worst.verdict != VERDICT_RETRY)
         element->worst = *why;
 }
@@ -105,13 +114,11 @@ static void answer_waiting(struct dispatcher *dispatcher, struct queue_element *
     if (element->delivered_any && outcome.verdict == VERDICT_REJECT) {
         /* If the whole request were refused, the client would assume the delivered parts were lost
          * too. */
-        dispatch_lose(dispatcher, batch, element->refused, &outcome);
         outcome.verdict = VERDICT_OK;
         outcome.rejected = element->refused;
-    } else {
-        meter_pass_refusal(dispatcher->meter, outcome.cause, batch->signal, element->refused);
-        meter_pass_refusal(dispatcher->meter, outcome.cause, COUNTED_SAMPLES, batch->samples);
     }
+    dispatch_pass_on(dispatcher, batch->signal, element->refused, element->refused_samples,
+                     outcome.cause);
     dispatch_note(batch, &outcome);
     element->last_refused = NULL;
     batch_unref(batch);
@@ -175,7 +182,11 @@ static void delivered(struct dispatcher *dispatcher, struct queue_element *eleme
         struct outcome partial = *outcome;
         partial.cause = CAUSE_INVALID;
         partial.rejected = rejected;
-        dispatch_lose(dispatcher, batch, rejected, &partial);
+        if (is_awaited(dispatcher, batch))
+            dispatch_pass_on(dispatcher, batch->signal, rejected,
+                             rejected == batch->items ? batch->samples : 0, partial.cause);
+        else
+            dispatch_lose(dispatcher, batch, rejected, &partial);
         loss_log_partial(&dispatcher->losses, &partial, batch->items);
         dispatch_note(batch, &partial);
     } else {

@@ -29,17 +29,17 @@ struct queue_element {
     struct batch *batch;
     struct batch_part *rest; /* not tried yet */
     uint64_t due;            /* parked: when to retry */
-    /* When our own backoff would retry, ignoring the delay the server requested. */
-    uint64_t own_due;
-    uint64_t probe_due; /* after the server asked for a long wait: an earlier probe; else 0 */
-    uint64_t first_try; /* time of the current part's first attempt */
-    unsigned attempt;   /* attempts at the current part that ended in RETRY */
+    uint64_t own_due;        /* the same without the delay that the server asked for */
+    uint64_t probe_due;      /* after the server asked for a long wait: an earlier probe; else 0 */
+    uint64_t first_try;      /* time of the current part's first attempt */
+    unsigned attempt;        /* attempts at the current part that ended in RETRY */
     unsigned limited[CAUSE_COUNT]; /* attempts counted against outcome.max_tries, by cause */
     struct progress progress;      /* of the current part */
     unsigned halvings;             /* after "invalid" */
     bool delivered_any;
-    uint32_t refused;     /* items of a waiting client that were not delivered */
-    struct outcome worst; /* of those items */
+    uint32_t refused;         /* items of a waiting client that were not delivered */
+    uint64_t refused_samples; /* the same in samples of profiles */
+    struct outcome worst;     /* of those items */
     struct batch *last_refused;
 };
 

@@ -180,9 +180,15 @@ def test_what_is_said_while_one_of_three_brokers_is_down(three, backend, tmp_pat
         assert harness.wait_for(lambda: hasty.lines(" warn ", why, todo), 60), hasty.tail()
         # It says that they may, if no broker told min.insync.replicas in time.
         assert len(sidecar.lines(" warn ", f"topic {name}: brokers ")) == 1, sidecar.tail()
-        code, _, errors = test_mistakes.check(tmp_path, {
-            "brokers": three.addresses, "traces": {"topic": name}}, "exporters")
-        assert code == 1 and why in errors[0] and todo in errors[0], errors
+
+        # On a busy machine the brokers that run may answer too late for one check.
+        def checked():
+            code, _, errors = test_mistakes.check(tmp_path, {
+                "brokers": three.addresses, "traces": {"topic": name}}, "exporters")
+            assert code == 1, errors
+            return why in errors[0] and todo in errors[0]
+
+        assert harness.wait_for(checked, 60)
         for each in (sidecar, hasty, gateway):
             assert not each.lines("can be reached again"), each.tail()
         assert not gateway.lines("gave this member's partitions to others"), gateway.tail()
