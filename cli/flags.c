@@ -1,6 +1,7 @@
 #include "cli/flags.h"
 
 #include "cli/usage.h"
+#include "lib/base/nearest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

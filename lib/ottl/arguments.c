@@ -1,4 +1,5 @@
 /* Arguments of functions, and functions by name. */
+#include "lib/base/nearest.h"
 #include "lib/ottl/function.h"
 
 #include <stdio.h>
@@ -49,52 +50,18 @@ const struct ottl_function *ottl_function_find(struct view name)
     return NULL;
 }
 
-enum { NAME_MOST = 48 };
-
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
-/* Insertions, deletions, changes and swaps of neighbours that lead from one to the other. */
-static unsigned distance(struct view a, struct view b)
-{
-    unsigned rows[3][NAME_MOST + 1];
-    for (unsigned j = 0; j <= b.size; j++)
-        rows[0][j] = j;
-    for (unsigned i = 1; i <= a.size; i++) {
-        unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-        row[0] = i;
-        for (unsigned j = 1; j <= b.size; j++) {
-            row[j] = above[j - 1] + (a.data[i - 1] != b.data[j - 1]);
-            row[j] = least(row[j], least(above[j], row[j - 1]) + 1);
-            if (i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] && a.data[i - 2] == b.data[j - 1])
-                row[j] = least(row[j], before[j - 2] + 1);
-        }
-    }
-    return rows[a.size % 3][b.size];
-}
-
 void ottl_function_hint(struct view name, char hint[120])
 {
-    const char *near = NULL;
-    unsigned best = (unsigned)(name.size + 2) / 4;
-    *hint = '\0';
+    struct nearest nearest = nearest_begin(name);
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
-        if (view_eq(name, view_of(absent[i])))
+        if (view_eq(name, view_of(absent[i]))) {
             snprintf(hint, 120, ": the Collector has it, spanlink does not");
-    if (*hint || name.size > NAME_MOST)
-        return;
-    for (size_t i = 0; i < TABLES; i++)
-        for (const struct ottl_function *each = tables[i]; each->name; each++) {
-            unsigned away = distance(name, view_of(each->name));
-            if (away <= best) {
-                near = each->name;
-                best = away - (away > 0);
-            }
+            return;
         }
-    if (near)
-        snprintf(hint, 120, ", did you mean %s?", near);
+    for (size_t i = 0; i < TABLES; i++)
+        for (const struct ottl_function *each = tables[i]; each->name; each++)
+            nearest_offer(&nearest, each->name);
+    nearest_hint(&nearest, hint);
 }
 
 struct ottl_value ottl_made_text(struct ottl_run *run, struct bytes *out, bool ok)

@@ -1,4 +1,5 @@
 /* Resolves names: paths, functions, enums and patterns. */
+#include "lib/base/nearest.h"
 #include "lib/ottl/grok.h"
 #include "lib/ottl/path.h"
 #include "lib/ottl/plain.h"
@@ -81,10 +82,17 @@ static bool bind_enum(const struct binder *binder, struct ottl_node *node)
             node->value = ottl_int(enums[i].value);
             return true;
         }
-    return ottl_say(binder->ottl, node->at, binder->fault,
-                    ottl_function_find(node->name) ? "expected (...) after %.*s"
-                                                   : "unknown enum %.*s",
-                    (int)(node->name.size < 80 ? node->name.size : 80), node->name.data);
+    int size = (int)(node->name.size < 80 ? node->name.size : 80);
+    if (ottl_function_find(node->name))
+        return ottl_say(binder->ottl, node->at, binder->fault, "expected (...) after %.*s", size,
+                        node->name.data);
+    struct nearest nearest = nearest_begin(node->name);
+    char hint[120];
+    for (size_t i = 0; i < sizeof enums / sizeof *enums; i++)
+        nearest_offer(&nearest, enums[i].name);
+    nearest_hint(&nearest, hint);
+    return ottl_say(binder->ottl, node->at, binder->fault, "unknown enum %.*s%s", size,
+                    node->name.data, hint);
 }
 
 /* Finds the converter that is an argument. The Collector takes those of one string, and needs a
@@ -157,11 +165,19 @@ static bool place_arguments(const struct binder *binder, struct ottl_node *call)
             if (!each.size || same_name(each, item->argument))
                 break;
         }
-        if (!parameter(call->function, place, &optional).size || placed[place])
+        bool known = parameter(call->function, place, &optional).size;
+        if (!known && item->argument.size)
             return ottl_say(binder->ottl, item->at, binder->fault,
-                            item->argument.size ? "%s has no such argument, or it is given twice"
-                                                : "too many arguments for %s",
+                            "%s has no argument %.*s, expected one of %s", name,
+                            (int)(item->argument.size < 40 ? item->argument.size : 40),
+                            item->argument.data, call->function->parameters);
+        if (!known)
+            return ottl_say(binder->ottl, item->at, binder->fault, "too many arguments for %s",
                             name);
+        if (placed[place])
+            return ottl_say(binder->ottl, item->at, binder->fault,
+                            "%s: argument %.*s is given twice", name,
+                            VIEW_ARG(parameter(call->function, place, &optional)));
         placed[place] = item;
     }
     size_t count = 0;

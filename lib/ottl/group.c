@@ -166,13 +166,13 @@ static enum ottl_context only_context(const struct ottl_group *group)
     return context;
 }
 
-/* The first path that does not begin with a context; size 0: there is none. */
-static struct view stray_path(const struct member *members, size_t count)
+/* The first with a path that does not begin with a context; NULL: there is none. */
+static const struct member *stray_of(const struct member *members, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (members[i].ottl && members[i].ottl->stray.size)
-            return members[i].ottl->stray;
-    return VIEW("");
+            return &members[i];
+    return NULL;
 }
 
 /* False: the context is no good, which was told. */
@@ -180,20 +180,21 @@ static bool check_context(struct teller *teller, const struct ottl_group *group,
                           enum ottl_context context, enum signal signal)
 {
     char text[260];
-    struct view stray = stray_path(group->statements, group->statement_count);
+    const struct member *stray = stray_of(group->statements, group->statement_count);
     if (ottl_context_fits(context, signal))
         return true;
-    if (!stray.size)
-        stray = stray_path(group->conditions, group->condition_count);
+    if (!stray)
+        stray = stray_of(group->conditions, group->condition_count);
     if (context == OTTL_NONE && only_context(group) != OTTL_NONE)
         snprintf(text, sizeof text,
                  "no path names a context, expected a group with context: %s and statements",
                  ottl_context_name(only_context(group)));
-    else if (context == OTTL_NONE && stray.size)
+    else if (context == OTTL_NONE && stray)
         snprintf(text, sizeof text,
                  "%.*s does not begin with a context, expected for example "
                  "resource.attributes[\"a\"], or a group with context and statements",
-                 (int)(stray.size < 80 ? stray.size : 80), (const char *)stray.data);
+                 (int)(stray->ottl->stray.size < 80 ? stray->ottl->stray.size : 80),
+                 (const char *)stray->ottl->stray.data);
     else if (context == OTTL_NONE)
         snprintf(text, sizeof text,
                  "no path names a context, expected for example resource.attributes[\"a\"], or a "
@@ -201,7 +202,7 @@ static bool check_context(struct teller *teller, const struct ottl_group *group,
     else
         snprintf(text, sizeof text, "context %s does not exist in pipelines of this signal",
                  ottl_context_name(context));
-    tell(teller, path, text);
+    tell(teller, context == OTTL_NONE && stray ? stray->place : path, text);
     return false;
 }
 

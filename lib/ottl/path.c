@@ -1,5 +1,6 @@
 /* Paths: binding and reading. */
 #include "lib/ottl/path.h"
+#include "lib/base/nearest.h"
 
 #include "lib/ottl/function.h"
 #include "lib/ottl/trace_state.h"
@@ -55,6 +56,22 @@ static bool bind_client(struct ottl *ottl, struct ottl_node *path, enum ottl_con
     return true;
 }
 
+/* rest: its name without the context. */
+static bool say_unknown(struct ottl *ottl, const struct ottl_node *path, struct view rest,
+                        struct ottl_fault *fault)
+{
+    int size = (int)(path->name.size < 80 ? path->name.size : 80);
+    struct nearest nearest = nearest_begin(rest);
+    char hint[120] = ", expected attributes[\"...\"]";
+    const struct ottl_field *field = ottl_fields[path->context];
+    for (; field && field->name; field++)
+        nearest_offer(&nearest, field->name);
+    if (!view_starts(rest, VIEW("attributes.")))
+        nearest_hint(&nearest, hint);
+    return ottl_say(ottl, path->at, fault, "path %.*s is unknown or not supported in context %s%s",
+                    size, path->name.data, ottl_context_name(path->context), hint);
+}
+
 bool ottl_path_bind(struct ottl *ottl, struct ottl_node *path, enum ottl_context context,
                     bool named, struct ottl_fault *fault)
 {
@@ -78,9 +95,7 @@ bool ottl_path_bind(struct ottl *ottl, struct ottl_node *path, enum ottl_context
                         path->name.data, ottl_context_name(context));
     path->field = find(ottl_fields[path->context], rest);
     if (!path->field)
-        return ottl_say(ottl, path->at, fault,
-                        "path %.*s is unknown or not supported in context %s", size,
-                        path->name.data, ottl_context_name(path->context));
+        return say_unknown(ottl, path, rest, fault);
     if (path->key_count && !indexable(path->field->access))
         return ottl_say(ottl, path->at, fault, "%.*s cannot be indexed", size, path->name.data);
     if (path->field->access == ACCESS_CACHE && path->context != context)

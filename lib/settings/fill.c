@@ -1,5 +1,6 @@
 #include "lib/settings/fill.h"
 
+#include "lib/base/nearest.h"
 #include "lib/base/shown.h"
 #include "lib/settings/collector_keys.h"
 #include "lib/settings/field.h"

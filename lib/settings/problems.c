@@ -9,8 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-enum { WORD_MAX = 64 };
-
 /* Out of memory, the line is NULL: that there is a problem must not be lost. */
 static void problems_append(char ***lines, size_t *count, char *line)
 {
@@ -125,58 +123,4 @@ void problems_release(struct problems *problems)
     release_lines(problems->warnings, problems->warning_count);
     release_lines(problems->severe, problems->severe_count);
     *problems = (struct problems){0};
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static unsigned problems_least(unsigned a, unsigned b, unsigned c)
-{
-    unsigned ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-/* Levenshtein distance, with a transposition as one step; ignores case. */
-static unsigned problems_distance(const char *a, const char *b)
-{
-    size_t na = strlen(a), nb = strlen(b);
-    if (na > WORD_MAX || nb > WORD_MAX)
-        return WORD_MAX;
-    unsigned rows[3][WORD_MAX + 1];
-    unsigned *before = rows[0], *above = rows[1], *row = rows[2];
-    for (size_t j = 0; j <= nb; j++)
-        above[j] = (unsigned)j;
-    for (size_t i = 1; i <= na; i++) {
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= nb; j++) {
-            char ca = lower(a[i - 1]), cb = lower(b[j - 1]);
-            row[j] = problems_least(above[j] + 1, row[j - 1] + 1, above[j - 1] + (ca != cb));
-            bool swapped =
-                i > 1 && j > 1 && ca == lower(b[j - 2]) && lower(a[i - 2]) == cb && ca != cb;
-            if (swapped && before[j - 2] + 1 < row[j])
-                row[j] = before[j - 2] + 1;
-        }
-        unsigned *spare = before;
-        before = above;
-        above = row;
-        row = spare;
-    }
-    return above[nb];
-}
-
-const char *nearest_word(const char *word, const char *const *list)
-{
-    const char *best = NULL;
-    unsigned limit = (unsigned)(strlen(word) > WORD_MAX ? 0 : (strlen(word) + 2) / 3);
-    unsigned best_distance = limit > 3 ? 4 : limit + 1;
-    for (; list && *list; list++) {
-        unsigned d = problems_distance(word, *list);
-        if (d < best_distance) {
-            best_distance = d;
-            best = *list;
-        }
-    }
-    return best;
 }

@@ -31,7 +31,4 @@ void problems_warn(struct problems *problems, bool severe, const struct node *no
 void problems_print(const struct problems *problems, FILE *out);
 void problems_release(struct problems *problems);
 
-/* The entry of a NULL-terminated list closest to word, for "did you mean"; NULL: none is close. */
-const char *nearest_word(const char *word, const char *const *list);
-
 #endif

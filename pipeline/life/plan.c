@@ -1,5 +1,7 @@
 #include "pipeline/life/plan.h"
 
+#include "lib/base/nearest.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* Component types that do not exist here, and what replaces those of the Collector. */
 #include "pipeline/life/plan.h"
 
+#include "lib/base/nearest.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -46,7 +46,8 @@ START_TEST(faults_have_their_place)
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, otelcol.grpc.metadata[\"a\"][0])", 1, 11,
             "otelcol.grpc.metadata is not supported, expected otelcol.client.addr or");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(attributes[\"a\"].b, 1)", 1, 20, "no name after a key");
-    refused(OTTL_STATEMENT, OTTL_SPAN, "set(a=name, 1)", 1, 7, "no such argument");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(a=name, 1)", 1, 7,
+            "set has no argument a, expected one of target,value");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 0x1)", 1, 11, "odd number of hex digits");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 99999999999999999999)", 1, 11, "64 bits");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, \"\\q\")", 1, 12, "unknown escape sequence");
@@ -78,6 +79,15 @@ START_TEST(faults_have_their_place)
             "found a list, expected a number");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, SHA256)", 1, 11, "expected (...) after SHA256");
     refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, Nope)", 1, 11, "unknown enum Nope");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(kind, SPAN_KIND_SERVR)", 1, 11,
+            "unknown enum SPAN_KIND_SERVR, did you mean SPAN_KIND_SERVER?");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, ToLower(name))", 1, 11,
+            "unknown function ToLower, did you mean ToLowerCase?");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(attributes.a, 1)", 1, 5,
+            ", expected attributes[\"...\"]");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, 'a')", 1, 11, "strings stand in double quotes");
+    refused(OTTL_STATEMENT, OTTL_SPAN, "set(name, target=\"a\")", 1, 18,
+            "set: argument target is given twice");
     refused(OTTL_STATEMENT, OTTL_METRIC,
             "convert_exponential_histogram_to_histogram(\"upper\", [1])", 1, 1,
             "a list of bounds with a decimal point");

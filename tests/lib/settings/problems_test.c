@@ -40,31 +40,12 @@ START_TEST(a_sentence_is_one_line)
 }
 END_TEST
 
-START_TEST(the_nearest_word_is_near)
-{
-    static const char *const words[] = {"endpoint", "compression", "timeout", "headers", NULL};
-    ck_assert_pstr_eq(nearest_word("endpont", words), "endpoint");
-    ck_assert_pstr_eq(nearest_word("end_point", words), "endpoint");
-    ck_assert_pstr_eq(nearest_word("Timeout", words), "timeout");
-    ck_assert_pstr_eq(nearest_word("timeuot", words), "timeout");
-    ck_assert_pstr_eq(nearest_word("compresion", words), "compression");
-    ck_assert_pstr_eq(nearest_word("header", words), "headers");
-    ck_assert_ptr_null(nearest_word("queue", words));
-    ck_assert_ptr_null(nearest_word("", words));
-    ck_assert_ptr_null(nearest_word("x", words));
-    char huge[500] = "";
-    memset(huge, 'a', sizeof huge - 1);
-    ck_assert_ptr_null(nearest_word(huge, words));
-}
-END_TEST
-
 int main(void)
 {
     return suite_run("problems", (const TTest *const[]){
                                      a_sentence_names_file_line_and_path,
                                      a_set_names_its_path_once,
                                      a_sentence_is_one_line,
-                                     the_nearest_word_is_near,
                                      NULL,
                                  });
 }
