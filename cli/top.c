@@ -138,6 +138,15 @@ static bool wait_for_key(void)
     return (n >= 0 || errno == EINTR) && key != 'q' && key != 'Q' && key != 3;
 }
 
+static void tell_failure(const struct top_client *client)
+{
+    bool deaf = strstr(client->error, "refused");
+    fprintf(stderr, "spanlink: top: %s%s\n", client->error,
+            deaf ? "; it listens there if spanlink runs with the extension status, named in "
+                   "service.extensions"
+                 : "");
+}
+
 /* Once there was an answer, waits for the next as long as it takes. */
 static bool watch_on(struct top_client *client)
 {
@@ -145,7 +154,7 @@ static bool watch_on(struct top_client *client)
     struct taken *now = take(client);
     bool good = now;
     if (!good)
-        fprintf(stderr, "spanlink: top: %s\n", client->error);
+        tell_failure(client);
     for (bool missed = false; good;) {
         if (!missed)
             looks_push(&looks, now);
@@ -184,7 +193,7 @@ static bool once(struct top_client *client)
     if (taken)
         draw(taken, NULL, false, NULL);
     else
-        fprintf(stderr, "spanlink: top: %s\n", client->error);
+        tell_failure(client);
     bool good = taken;
     if (good)
         taken_free(taken);

@@ -55,7 +55,7 @@ static struct series *with_external(const struct pyroscope_exporter *self, struc
     return series;
 }
 
-static bool links_need(struct view name)
+bool links_need(struct view name)
 {
     return view_eq(name, VIEW("__name__")) || view_eq(name, VIEW("service_name"));
 }

@@ -37,6 +37,17 @@ static const struct key keys[] = {
     KEY_END,
 };
 
+/* Labels by which Grafana looks a span's profiles up. */
+static void warn_of_labels(const struct key_map *labels, struct key_report *report)
+{
+    for (size_t i = 0; i < labels->count; i++)
+        if (links_need(view_of(labels->pairs[i].name)))
+            key_report_warn(report, "external_labels",
+                            "%s replaces that of every profile, by which Grafana looks up those of "
+                            "a span: links open nothing where it differs",
+                            labels->pairs[i].name);
+}
+
 static void pyroscope_check(const void *config, struct key_report *report)
 {
     const struct pyroscope_exporter *self = config;
@@ -44,6 +55,7 @@ static void pyroscope_check(const void *config, struct key_report *report)
     compression_check(&self->client, ENCODING_BIT(ENCODING_IDENTITY) | ENCODING_BIT(ENCODING_GZIP),
                       "Pyroscope", report);
     client_check(&self->client, report);
+    warn_of_labels(&self->external_labels, report);
     delivery_check(&self->delivery, report);
 }
 

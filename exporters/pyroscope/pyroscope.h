@@ -28,6 +28,9 @@ struct pyroscope_exporter {
     _Atomic uint64_t labels_cut;
 };
 
+/* Whether Grafana finds a span's profiles by this label. */
+bool links_need(struct view name);
+
 /* The labels for pushing a pprof batch: by /ingest's rules if it was received there, with
  * external_labels, and limited to max_labels. One reference; NULL: no memory. */
 struct series *push_series(struct pyroscope_exporter *self, const struct batch *batch,

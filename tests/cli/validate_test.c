@@ -346,6 +346,16 @@ START_TEST(endpoints_that_are_hardly_meant_are_warned_of)
 }
 END_TEST
 
+START_TEST(labels_that_links_need_are_not_replaced_unseen)
+{
+    static const char profiles[] = "  pyroscope: {endpoint: 'localhost:0'}\n";
+    passes(profiles,
+           "  pyroscope: {endpoint: 'http://x:4040', external_labels: {service_name: a}}\n",
+           ": exporters.pyroscope.external_labels: service_name replaces that of every profile");
+    passes(profiles, "  pyroscope: {endpoint: 'http://x:4040', external_labels: {pod: a}}\n", NULL);
+}
+END_TEST
+
 START_TEST(keys_that_are_another_way_here_get_it)
 {
     static const char otlp[] = "  otlp: {protocols: {http: {endpoint: 'localhost:0'}}}\n";
@@ -569,6 +579,7 @@ int main(int argc, char **argv)
                         a_budget_without_room_for_data_is_refused_with_the_least,
                         variables_of_go_are_warned_of_where_they_are_asked_for,
                         endpoints_that_are_hardly_meant_are_warned_of,
+                        labels_that_links_need_are_not_replaced_unseen,
                         keys_that_are_another_way_here_get_it,
                         certificates_that_are_not_there_are_told,
                         files_of_users_and_tokens_are_read,

@@ -902,6 +902,7 @@ def test_top_draws_it_as_text(seen):
     assert ended.stdout.count("shop <b>") == 3       # a line each, whatever is in the name
     dead = top("--once", "--endpoint", f"127.0.0.1:{harness.free_port()}")
     assert dead.returncode == 1 and "spanlink: top: " in dead.stderr
+    assert "with the extension status" in dead.stderr
 
 
 @pytest.mark.parametrize("endpoint, words", [
