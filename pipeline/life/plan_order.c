@@ -249,12 +249,29 @@ static void check(struct order *order)
     visit_side(order, warn_of_loss);
 }
 
+/* What treats the spans of a trace by what became of its root must come behind the one that decides
+ * that. */
+static void warn_of_early(const struct order *order, size_t at)
+{
+    const struct instance_list *list = &order->pipeline->stages[COMPONENT_PROCESSOR];
+    for (size_t i = 0; i < at; i++) {
+        const struct instance *each = list->items[i];
+        if (each->component->wants_traces && each->component->wants_traces(each->self))
+            problems_warn(order->problems, false, each->section, each->path,
+                          "is in front of %s in pipeline %s, which decides what is linked: put it "
+                          "behind",
+                          list->items[at]->id, order->pipeline->name);
+    }
+}
+
 static void check_pipeline(struct order *order)
 {
     const struct instance_list *list = &order->pipeline->stages[COMPONENT_PROCESSOR];
     for (size_t i = 0; is_alterable(order->pipeline) && i < list->count; i++) {
         const struct reliance *reliance = list->items[i]->component->relies;
         order->relier = list->items[i];
+        if (reliance && order->pipeline->signal == SIGNAL_TRACES)
+            warn_of_early(order, i);
         for (order->reliance = reliance; reliance && order->reliance->of.what.key;
              order->reliance++)
             if (order->reliance->of.signal == order->pipeline->signal)

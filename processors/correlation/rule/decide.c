@@ -191,6 +191,7 @@ void decide_child(const struct context *context, const struct candidate *candida
 {
     const bool own_first = decide_awaits_own(context);
     struct span_figures figures;
+    struct decision own = {0};
     *decision = (struct decision){0};
     if (decide_lookup(context, candidate, &figures)) {
         decision->edit = decide_link(&figures);
@@ -200,6 +201,7 @@ void decide_child(const struct context *context, const struct candidate *candida
         decide_within(context, candidate, limits, decision);
         if (decision->edit.action == ACTION_WAIT)
             return;
+        own = *decision;
     }
     enum ancestry above = trace_up(context, candidate->parent, &figures);
     if (above == ANCESTRY_LINKED) {
@@ -208,10 +210,10 @@ void decide_child(const struct context *context, const struct candidate *candida
         decision->edit.inherited = inherits;
         return;
     }
-    /* Its local root may still come. */
+    /* One above it may still come. */
     const bool stays =
         above == ANCESTRY_WAITING ||
-        (above == ANCESTRY_UNKNOWN && correlation_children(context->self) == CHILDREN_WAIT);
+        (above == ANCESTRY_UNKNOWN && correlation_children(context->self) != CHILDREN_NONE);
     if (own_first && !stays)
         return;
     if (above == ANCESTRY_UNLINKED) {
@@ -224,8 +226,12 @@ void decide_child(const struct context *context, const struct candidate *candida
         return;
     /* Rule 2 applies to the root: a child ends first, and the root's samples may arrive after its
      * end. */
-    if (above != ANCESTRY_WAITING &&
-        context->now.mono - candidate->arrived >= judge_longest(&context->known))
+    if (above == ANCESTRY_WAITING ||
+        context->now.mono - candidate->arrived < judge_longest(&context->known))
+        return;
+    if (own_first)
+        *decision = own;
+    else
         decide_give_up(context, candidate, REASON_HOLD_RAN_OUT, decision);
 }
 

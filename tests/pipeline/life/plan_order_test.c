@@ -563,6 +563,22 @@ START_TEST(each_place_is_warned_of_once)
 }
 END_TEST
 
+START_TEST(who_keeps_linked_traces_must_know_which_they_are)
+{
+    static const char sampler[] = "  probabilistic_sampler: {sampling_percentage: 1%s}\n";
+    char keeps[100], does_not[100];
+    snprintf(keeps, sizeof keeps, sampler, ", keep_linked: true");
+    snprintf(does_not, sizeof does_not, sampler, "");
+    says(keeps, TRACES("probabilistic_sampler, correlation") PROFILES("otlp", "correlation"),
+         ":5: processors.probabilistic_sampler: is in front of correlation in pipeline traces, "
+         "which decides what is linked: put it behind");
+    says_nothing(keeps,
+                 TRACES("correlation, probabilistic_sampler") PROFILES("otlp", "correlation"));
+    says_nothing(does_not,
+                 TRACES("probabilistic_sampler, correlation") PROFILES("otlp", "correlation"));
+}
+END_TEST
+
 START_TEST(a_reload_warns_too)
 {
     static const char form[] =
@@ -599,4 +615,5 @@ SUITE_MAIN("plan_order", actions_on_the_name_or_the_link_are_warned_of,
            conditions_that_always_hold_are_none, the_same_change_of_profiles_is_right,
            a_change_of_profiles_alone_is_warned_of, a_name_that_is_lost_in_front_may_be_given_again,
            what_the_environment_names_counts_for_resourcedetection,
-           groups_by_the_link_are_warned_of, each_place_is_warned_of_once, a_reload_warns_too)
+           groups_by_the_link_are_warned_of, each_place_is_warned_of_once,
+           who_keeps_linked_traces_must_know_which_they_are, a_reload_warns_too)

@@ -330,6 +330,36 @@ START_TEST(children_that_may_have_samples_of_their_own_inherit_without)
 }
 END_TEST
 
+/* The spans above end later, and one of them has the samples. */
+static void inherits_from_one_that_comes_later(const char *config)
+{
+    struct rig rig;
+    rig_open(&rig, config);
+    rig_warm(&rig);
+    const uint64_t from = RIG_WARM - S, to = RIG_WARM;
+    RIG_SPANS(&rig, {.id = 3, .parent = 2, .start = from, .end = to},
+              {.id = 13, .parent = 12, .start = from, .end = to});
+    rig_window(&rig, 1, 0, 0);
+    rig_advance(&rig, 10 * S);
+    rig_window(&rig, 1, 0, 0);
+    rig_advance(&rig, 7 * S);
+    ck_assert(rig_waits(&rig, 3) && rig_waits(&rig, 13));
+    RIG_SPANS(&rig, {.id = 2, .parent = 1, .start = from, .end = rig_now(&rig)});
+    rig_root(&rig, 1, from, rig_now(&rig));
+    rig_advance(&rig, 2 * S);
+    ck_assert(rig_linked(&rig, 1) && rig_linked_as(&rig, 3, 1));
+    rig_advance(&rig, 60 * S);
+    ck_assert(rig_linked_as(&rig, 2, 1) && rig_bare(&rig, 13));
+    rig_close(&rig);
+}
+
+START_TEST(children_inherit_from_spans_that_come_later)
+{
+    inherits_from_one_that_comes_later("{children: inherit}");
+    inherits_from_one_that_comes_later("{children: inherit, candidates: all}");
+}
+END_TEST
+
 START_TEST(children_of_a_root_that_never_comes_leave_when_the_hold_runs_out)
 {
     struct rig rig;
@@ -577,6 +607,7 @@ SUITE_MAIN("correlation hold", past_hold_max_spans_the_oldest_leave_as_they_came
            children_wait_with_their_local_root_for_who_wants_whole_traces,
            children_with_samples_of_their_own_are_linked_while_they_wait,
            children_that_may_have_samples_of_their_own_inherit_without,
+           children_inherit_from_spans_that_come_later,
            children_of_a_root_that_never_comes_leave_when_the_hold_runs_out,
            a_child_waits_for_as_long_as_its_root_does,
            a_child_whose_root_was_seen_and_not_taken_leaves_too,
