@@ -133,7 +133,7 @@ void parser_fail(struct parser *parser, const char *expected)
                  "found =>: lambdas are not supported, expected %s", expected);
     else if (!parser->failed && token->kind == TOKEN_BAD && !token->text.size)
         ottl_say(parser->ottl, token->at, parser->fault, "missing closing quote");
-    else if (!parser->failed && view_eq(VIEW("'"), (struct view){token->text.data, 1}))
+    else if (!parser->failed && view_starts(token->text, VIEW("'")))
         ottl_say(parser->ottl, token->at, parser->fault,
                  "found a single quote, expected %s; strings stand in double quotes", expected);
     else if (!parser->failed && lookalike)

@@ -186,9 +186,23 @@ static void recall_delivered(const struct intake *intake, const struct journal_e
     batch->delivered_to = addressees_new(keys, count);
 }
 
-struct outcome journaling_replay(struct intake *intake, struct batch *batch,
-                                 struct journal_entry *entry)
+/* Whether all exporters that take the batch had it. Which of them have an entry is noted only while
+ * another lacks it. */
+static bool all_had(const struct intake *intake, const struct batch *batch)
 {
+    for (size_t i = 0; i < intake->queue_count; i++) {
+        const struct sender *sender = intake->queues[i].sender;
+        if (sender_takes(sender) & BATCH_BIT(batch->encoding) &&
+            !addressees_has(batch->delivered_to, sender_key(sender)))
+            return false;
+    }
+    return batch->delivered_to;
+}
+
+struct outcome journaling_replay(struct intake *intake, struct batch *batch,
+                                 struct journal_entry *entry, bool *kept_for_another)
+{
+    *kept_for_another = false;
     struct outcome outcome = intake_reserve(intake, batch);
     if (outcome.verdict != VERDICT_OK)
         return outcome;
@@ -197,6 +211,7 @@ struct outcome journaling_replay(struct intake *intake, struct batch *batch,
     if (receipt) {
         batch->admitted = batch->answered = true;
         recall_delivered(intake, entry, batch);
+        *kept_for_another = all_had(intake, batch);
         outcome = intake_run(intake, batch);
         if (outcome.verdict == VERDICT_RETRY)
             drop_and_keep(receipt);

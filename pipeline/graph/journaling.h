@@ -14,8 +14,8 @@ void journaling_accept(struct intake *intake, struct batch *batch, intake_done_f
 
 /* Offers a batch (borrowed) that is in the journal as entry to the pipelines, inside the gate.
  * RETRY: a queue was full or memory short, and the caller keeps the entry. Else the entry is taken
- * over. */
+ * over. *kept_for_another: all of its exporters have it, so it was kept for one that is gone. */
 struct outcome journaling_replay(struct intake *intake, struct batch *batch,
-                                 struct journal_entry *entry);
+                                 struct journal_entry *entry, bool *kept_for_another);
 
 #endif

@@ -22,7 +22,8 @@ struct replay {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stopped;
-    bool stop; /* under lock */
+    bool stop;        /* under lock */
+    uint64_t orphans; /* requests whose exporters are gone */
 };
 
 /* False: the replay must stop. */
@@ -54,15 +55,28 @@ static struct intake *find_intake(const struct replay *replay, enum signal signa
     return found;
 }
 
+/* Counts a request that was kept for an exporter which the configuration no longer has. */
+static void count_orphan(struct replay *replay, const struct batch *batch)
+{
+    const struct instance_list *instances = &replay->graph->instances;
+    replay->orphans++;
+    for (size_t i = 0; i < instances->count; i++)
+        if (instances->items[i]->component->journal)
+            meter_drop(instances->items[i]->meter, CAUSE_NO_PIPELINE, batch->signal, batch->items);
+}
+
 /* Offers it once. False: no pipeline has its signal. */
-static bool offer_once(const struct replay *replay, struct batch *batch, struct view receiver,
+static bool offer_once(struct replay *replay, struct batch *batch, struct view receiver,
                        struct journal_entry *entry, struct outcome *outcome)
 {
     static const enum gate_mode open = GATE_OPEN;
     gate_enter(replay->gate, &open);
     struct intake *intake = find_intake(replay, batch->signal, receiver);
+    bool orphan = false;
     if (intake)
-        *outcome = journaling_replay(intake, batch, entry);
+        *outcome = journaling_replay(intake, batch, entry, &orphan);
+    if (orphan && outcome->verdict != VERDICT_RETRY)
+        count_orphan(replay, batch);
     gate_leave(replay->gate);
     return intake;
 }
@@ -114,6 +128,10 @@ static void *replay_loop(void *ctx)
     }
     if (count)
         log_info("journal: %" PRIu64 " requests of an earlier process were replayed", count);
+    if (replay->orphans)
+        log_warn("journal: %" PRIu64 " of them were kept for an exporter that is not in the "
+                 "pipelines of their signal any more, which the others had: they are dropped",
+                 replay->orphans);
     return NULL;
 }
 

@@ -231,7 +231,8 @@ static uint64_t report_losses(struct runtime *runtime, struct bytes *report)
     for (size_t i = 0; i < instances->count; i++) {
         struct instance *instance = instances->items[i];
         enum component_kind kind = instance->component->kind;
-        if (kind == COMPONENT_PROCESSOR || kind == COMPONENT_EXPORTER)
+        if (kind == COMPONENT_PROCESSOR || kind == COMPONENT_EXPORTER ||
+            kind == COMPONENT_EXTENSION)
             lost += report_meter(instance->meter, report);
     }
     for (size_t i = 0; i < runtime->retired.meter_count; i++) {

@@ -122,6 +122,27 @@ def test_a_backend_gets_nothing_again_for_the_outage_of_another(
     down.close()
 
 
+def test_what_was_kept_for_an_exporter_that_is_gone_is_named(tmp_path, sink):
+    down = sinks.Sink()
+    down.rule = lambda _signal, _keys: 503
+    sidecar = rig.Sidecar(tmp_path, sink, journal="")
+    configure(sidecar, sink, down, False, False, False)
+    sidecar.start()
+    keys = send(sidecar, [clients.logs("once") for _ in range(5)])
+    assert sink.wait_for(keys)
+    assert sidecar.stop() == 0, sidecar.program.tail()
+    text = sidecar.config.read_text()
+    sidecar.config.write_text(text.replace(", otlp_grpc]", "]"))
+    sidecar.start()
+    assert harness.wait_for(lambda: "5 of them were kept for an exporter that is not in the" in
+                            sidecar.program.log.read_text(), 20), sidecar.program.tail()
+    assert sidecar.stop() == 3, sidecar.program.tail()
+    assert f"journal: {len(keys)} log records acknowledged but not delivered, {len(keys)} no pipeline" in \
+        sidecar.program.log.read_text(), sidecar.program.tail()
+    assert {key: n for key, n in sink.copies.items() if n != 1} == {}
+    down.close()
+
+
 def test_under_load_only_the_last_seconds_come_again(tmp_path, sink, figure):
     """Kills at any moment: what the other backend gets again is what no note tells of yet."""
     down = sinks.Sink()
