@@ -200,7 +200,16 @@ static bool bind_converters(const struct binder *binder, struct ottl_node *call)
     return true;
 }
 
-/* "a*b?" as a regular expression over the whole text. */
+/* What a backslash of a glob stands in front of: that character as it is. */
+static struct view glob_quoted(struct view rest)
+{
+    bool punctuation = rest.size > 1 && rest.data[1] < 0x80 && ispunct(rest.data[1]);
+    return punctuation ? (struct view){rest.data, 2}
+                       : (struct view){rest.data + 1, rest.size > 1 ? 1 : 0};
+}
+
+/* "a*b?" as a regular expression over the whole text. A brace that is not closed is closed at the
+ * end, as in the Collector. */
 static bool of_glob(struct view glob, struct bytes *out)
 {
     unsigned braces = 0;
@@ -208,8 +217,8 @@ static bool of_glob(struct view glob, struct bytes *out)
     for (size_t i = 0; ok && i < glob.size; i++) {
         char c = (char)glob.data[i];
         struct view to = {glob.data + i, 1};
-        if (c == '\\' && i + 1 < glob.size)
-            to = (struct view){glob.data + i++, 2};
+        if (c == '\\')
+            to = glob_quoted((struct view){glob.data + i, glob.size - i});
         else if (c == '*' || c == '?')
             to = c == '*' ? VIEW(".*") : VIEW(".");
         else if (c == '{' || (c == '}' && braces))
@@ -220,9 +229,12 @@ static bool of_glob(struct view glob, struct bytes *out)
             to = VIEW("^");
         else if (strchr(".+()|^$", c))
             ok = bytes_append_view(out, VIEW("\\")) == BYTES_OK;
+        i += c == '\\';
         braces = c == '{' ? braces + 1 : c == '}' && braces ? braces - 1 : braces;
         ok = ok && bytes_append_view(out, to) == BYTES_OK;
     }
+    for (; ok && braces; braces--)
+        ok = bytes_append_view(out, VIEW(")")) == BYTES_OK;
     return ok && bytes_append_view(out, VIEW(")$")) == BYTES_OK;
 }
 
