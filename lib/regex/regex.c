@@ -487,7 +487,7 @@ static struct view named_group(const struct regex *regex, const struct regex_mat
                                struct view name)
 {
     size_t number = 0;
-    bool digits = name.size > 0 && name.size < 4;
+    bool digits = name.size > 0 && name.size < 4 && (name.size == 1 || name.data[0] != '0');
     for (size_t i = 0; i < name.size; i++) {
         digits = digits && isdigit(name.data[i]);
         number = number * 10 + (size_t)(name.data[i] - '0');
