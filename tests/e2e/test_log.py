@@ -106,6 +106,17 @@ def test_without_output_paths_there_is_no_log(tmp_path):
 FIELDS = 'initial_fields: {b: [x, 1, true, 0x10], c: {d: e, f: null, g: [1.5, {}]}, n: 5, q: "5", s: a b}'
 
 
+def test_closed_standard_files_are_no_connections(tmp_path):
+    """Else a client's connection would get the log's number, and its lines."""
+    at, config = harness.free_port(), tmp_path / "config.yaml"
+    config.write_text(CONFIG.format(at=at, logs="level: info"))
+    program = harness.Program("closed", tmp_path, [
+        "sh", "-c", 'exec "$0" --config "$1" <&- >&- 2>&-', harness.SPANLINK, config])
+    program.wait_ports(at)
+    assert {os.readlink(f"/proc/{program.process.pid}/fd/{n}") for n in range(3)} == {"/dev/null"}
+    stop(program)
+
+
 def test_initial_fields_have_the_values_that_the_collector_gives_them(tmp_path):
     seen = {}
     for name, binary in (("spanlink", harness.SPANLINK),
