@@ -1,5 +1,7 @@
 #include "pipeline/client_info.h"
 
+#include "lib/base/budget.h"
+
 #include <ctype.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -7,14 +9,30 @@
 
 static atomic_uint readers;
 
-struct client_info *client_info_new(const char *address, struct view headers)
+static size_t charge_of(size_t headers)
 {
-    struct client_info *info = calloc(1, sizeof *info + headers.size + 2);
+    return sizeof(struct client_info) + headers + 2;
+}
+
+static struct client_info *info_of(size_t headers, struct budget *budget)
+{
+    struct client_info *info = calloc(1, charge_of(headers));
     if (!info)
         return NULL;
     atomic_init(&info->refs, 1);
+    info->budget = budget;
+    info->size = headers;
+    if (budget)
+        budget_force(budget, charge_of(headers));
+    return info;
+}
+
+struct client_info *client_info_new(const char *address, struct view headers, struct budget *budget)
+{
+    struct client_info *info = info_of(headers.size, budget);
+    if (!info)
+        return NULL;
     snprintf(info->address, sizeof info->address, "%s", address);
-    info->size = headers.size;
     if (headers.size)
         memcpy(info->headers, headers.data, headers.size);
     return info;
@@ -51,12 +69,10 @@ struct client_info *client_info_only(const struct client_info *info, char *const
     size_t size = 0;
     for (size_t i = 0; info && i < count; i++)
         size += put_named(info, names[i], NULL);
-    struct client_info *only = calloc(1, sizeof *only + size + 2);
-    if (!only)
-        return NULL;
-    atomic_init(&only->refs, 1);
-    for (size_t i = 0; info && i < count; i++)
-        only->size += put_named(info, names[i], only->headers + only->size);
+    struct client_info *only = info_of(size, info ? info->budget : NULL);
+    size_t at = 0;
+    for (size_t i = 0; only && info && i < count; i++)
+        at += put_named(info, names[i], only->headers + at);
     return only;
 }
 
@@ -73,8 +89,11 @@ struct client_info *client_info_ref(struct client_info *info)
 
 void client_info_unref(struct client_info *info)
 {
-    if (info && atomic_fetch_sub_explicit(&info->refs, 1, memory_order_acq_rel) == 1)
-        free(info);
+    if (!info || atomic_fetch_sub_explicit(&info->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (info->budget)
+        budget_give(info->budget, charge_of(info->size));
+    free(info);
 }
 
 void client_info_want(bool wanted)

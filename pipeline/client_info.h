@@ -10,18 +10,22 @@
 #include "lib/base/request_context.h"
 
 struct batch;
+struct budget;
 
 struct client_info {
     _Atomic unsigned refs;
+    struct budget *budget;   /* it is charged for it; NULL: none */
     char address[PEER_TEXT]; /* without port; "": unknown */
     size_t size;
     uint8_t headers[]; /* "name\0value\0" each, in their order; two NULs follow */
 };
 
-/* Copies the headers. NULL: no memory. */
-struct client_info *client_info_new(const char *address, struct view headers);
-/* The headers of these names alone, in the order of the names, without the address. NULL: no
- * memory. */
+/* Copies the headers, and charges them to the budget (NULL: none), also beyond its limit: they were
+ * received. NULL: no memory. */
+struct client_info *client_info_new(const char *address, struct view headers,
+                                    struct budget *budget);
+/* The headers of these names alone, in the order of the names, without the address; charged to the
+ * same budget. NULL: no memory. */
 struct client_info *client_info_only(const struct client_info *info, char *const *names,
                                      size_t count);
 bool client_info_same_headers(const struct client_info *a, const struct client_info *b);
