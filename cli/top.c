@@ -140,11 +140,10 @@ static bool wait_for_key(void)
 
 static void tell_failure(const struct top_client *client)
 {
-    bool deaf = strstr(client->error, "refused");
+    bool refused = strstr(client->error, "connection refused");
     fprintf(stderr, "spanlink: top: %s%s\n", client->error,
-            deaf ? "; it listens there if spanlink runs with the extension status, named in "
-                   "service.extensions"
-                 : "");
+            refused ? "; is spanlink running, with the extension status in service.extensions?"
+                    : "");
 }
 
 /* Once there was an answer, waits for the next as long as it takes. */

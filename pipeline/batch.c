@@ -332,16 +332,35 @@ void batch_set_series(struct batch *batch, struct series *series)
     batch->series = series;
 }
 
+static size_t metadata_size(const struct metadata *metadata)
+{
+    return sizeof *metadata + (metadata->tenant ? strlen(metadata->tenant) : 0) +
+           (metadata->authorization ? strlen(metadata->authorization) : 0);
+}
+
+/* They have a budget from their first batch on, and other threads after that. */
+static void metadata_charge(struct metadata *metadata, struct budget *budget)
+{
+    if (metadata->budget || !budget)
+        return;
+    metadata->budget = budget;
+    budget_force(budget, metadata_size(metadata));
+}
+
 void batch_set_metadata(struct batch *batch, struct metadata *metadata)
 {
     metadata_unref(batch->metadata);
     batch->metadata = metadata;
+    if (metadata)
+        metadata_charge(metadata, batch->payload->budget);
 }
 
 void batch_set_client(struct batch *batch, struct client_info *client)
 {
     client_info_unref(batch->client);
     batch->client = client;
+    if (client)
+        client_info_charge(client, batch->payload->budget);
 }
 
 struct request_context batch_context(const struct batch *batch)
@@ -439,6 +458,8 @@ void metadata_unref(struct metadata *metadata)
 {
     if (!metadata || atomic_fetch_sub_explicit(&metadata->refs, 1, memory_order_acq_rel) != 1)
         return;
+    if (metadata->budget)
+        budget_give(metadata->budget, metadata_size(metadata));
     free(metadata->tenant);
     free(metadata->authorization);
     free(metadata);

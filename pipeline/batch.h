@@ -23,8 +23,9 @@ void batch_encoding_words(unsigned encodings, const char *joint, char *out, size
 /* Request headers that are sent on when a receiver has include_metadata. */
 struct metadata {
     _Atomic unsigned refs;
-    char *tenant;        /* X-Scope-OrgID; NULL: none */
-    char *authorization; /* Authorization; NULL: none */
+    char *tenant;          /* X-Scope-OrgID; NULL: none */
+    char *authorization;   /* Authorization; NULL: none */
+    struct budget *budget; /* that it is charged to; NULL: none */
 };
 
 /* BATCH_PPROF: what the request gave besides the pprof. */
@@ -124,8 +125,8 @@ size_t batch_work(const struct batch *batch);
 /* Lets an opaque batch be sent only as received. Call it before the batch is handed on. */
 void batch_forgo_plain(struct batch *batch);
 
-/* Each setter passes ownership to the batch. profile and opaque are malloc'ed structs with
- * malloc'ed texts; of opaque the caller sets only the texts, the rest is computed from them. */
+/* Each setter passes ownership to the batch; metadata and client are charged to its budget. profile
+ * and opaque are malloc'ed, with malloc'ed texts; of opaque the caller sets these alone. */
 void batch_set_profile(struct batch *batch, struct profile_origin *profile);
 void batch_set_opaque(struct batch *batch, struct opaque_request *opaque);
 void batch_set_series(struct batch *batch, struct series *series);

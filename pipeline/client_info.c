@@ -9,33 +9,38 @@
 
 static atomic_uint readers;
 
-static size_t charge_of(size_t headers)
+static size_t charge_of(const struct client_info *info)
 {
-    return sizeof(struct client_info) + headers + 2;
+    return sizeof *info + info->size + 2;
 }
 
-static struct client_info *info_of(size_t headers, struct budget *budget)
+static struct client_info *info_of(size_t headers)
 {
-    struct client_info *info = calloc(1, charge_of(headers));
+    struct client_info *info = calloc(1, sizeof *info + headers + 2);
     if (!info)
         return NULL;
     atomic_init(&info->refs, 1);
-    info->budget = budget;
     info->size = headers;
-    if (budget)
-        budget_force(budget, charge_of(headers));
     return info;
 }
 
-struct client_info *client_info_new(const char *address, struct view headers, struct budget *budget)
+struct client_info *client_info_new(const char *address, struct view headers)
 {
-    struct client_info *info = info_of(headers.size, budget);
+    struct client_info *info = info_of(headers.size);
     if (!info)
         return NULL;
     snprintf(info->address, sizeof info->address, "%s", address);
     if (headers.size)
         memcpy(info->headers, headers.data, headers.size);
     return info;
+}
+
+void client_info_charge(struct client_info *info, struct budget *budget)
+{
+    if (info->budget || !budget)
+        return;
+    info->budget = budget;
+    budget_force(budget, charge_of(info));
 }
 
 /* Its name in lower case, then its value. */
@@ -69,10 +74,12 @@ struct client_info *client_info_only(const struct client_info *info, char *const
     size_t size = 0;
     for (size_t i = 0; info && i < count; i++)
         size += put_named(info, names[i], NULL);
-    struct client_info *only = info_of(size, info ? info->budget : NULL);
+    struct client_info *only = info_of(size);
     size_t at = 0;
     for (size_t i = 0; only && info && i < count; i++)
         at += put_named(info, names[i], only->headers + at);
+    if (only && info)
+        client_info_charge(only, info->budget);
     return only;
 }
 
@@ -92,7 +99,7 @@ void client_info_unref(struct client_info *info)
     if (!info || atomic_fetch_sub_explicit(&info->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (info->budget)
-        budget_give(info->budget, charge_of(info->size));
+        budget_give(info->budget, charge_of(info));
     free(info);
 }
 

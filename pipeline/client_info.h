@@ -14,16 +14,17 @@ struct budget;
 
 struct client_info {
     _Atomic unsigned refs;
-    struct budget *budget;   /* it is charged for it; NULL: none */
+    struct budget *budget;   /* that it is charged to; NULL: none */
     char address[PEER_TEXT]; /* without port; "": unknown */
     size_t size;
     uint8_t headers[]; /* "name\0value\0" each, in their order; two NULs follow */
 };
 
-/* Copies the headers, and charges them to the budget (NULL: none), also beyond its limit: they were
- * received. NULL: no memory. */
-struct client_info *client_info_new(const char *address, struct view headers,
-                                    struct budget *budget);
+/* Copies the headers. NULL: no memory. */
+struct client_info *client_info_new(const char *address, struct view headers);
+/* Charges it to a budget (NULL: none), also past its limit, unless it is charged already. Call it
+ * before other threads have it. */
+void client_info_charge(struct client_info *info, struct budget *budget);
 /* The headers of these names alone, in the order of the names, without the address; charged to the
  * same budget. NULL: no memory. */
 struct client_info *client_info_only(const struct client_info *info, char *const *names,

@@ -43,8 +43,8 @@ static void warn_of_labels(const struct key_map *labels, struct key_report *repo
     for (size_t i = 0; i < labels->count; i++)
         if (links_need(view_of(labels->pairs[i].name)))
             key_report_warn(report, "external_labels",
-                            "%s replaces that of every profile, by which Grafana looks up those of "
-                            "a span: links open nothing where it differs",
+                            "%s replaces that of every profile: Grafana looks a span's profiles up "
+                            "by it, so links find nothing where it was another",
                             labels->pairs[i].name);
 }
 

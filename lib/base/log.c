@@ -385,7 +385,7 @@ static void log_write_line(const struct log_source *source, enum log_level level
 static void log_write_line(const struct log_source *source, enum log_level level, bool always,
                            const char *format, va_list args)
 {
-    if (!log_enabled(level))
+    if (!always && !log_enabled(level))
         return;
     char text[TEXT_SIZE], redacted[TEXT_SIZE], shown[TEXT_SIZE], line[LINE_SIZE];
     int before = source ? snprintf(text, sizeof text, "%s: ", source->id) : 0;

@@ -50,7 +50,7 @@ bool log_trouble(struct bytes *out);
  * secrets in URLs are redacted (lib/base/redact.h). */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* As log_line, but never sampled: for output that a user explicitly requested. */
+/* As log_line, but at any log level and never sampled: for output that a user requested. */
 void log_answer(enum log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -243,8 +243,7 @@ static bool read_client(const struct record *record, struct batch *batch)
     if (!record->client_address.data && !record->client_headers.data)
         return true;
     snprintf(address, sizeof address, "%.*s", VIEW_ARG(record->client_address));
-    batch_set_client(batch,
-                     client_info_new(address, record->client_headers, batch->payload->budget));
+    batch_set_client(batch, client_info_new(address, record->client_headers));
     return batch->client;
 }
 

@@ -129,8 +129,8 @@ static void *replay_loop(void *ctx)
     if (count)
         log_info("journal: %" PRIu64 " requests of an earlier process were replayed", count);
     if (replay->orphans)
-        log_warn("journal: %" PRIu64 " of them were kept for an exporter that is not in the "
-                 "pipelines of their signal any more, which the others had: they are dropped",
+        log_warn("journal: %" PRIu64 " of them are dropped: they were kept for an exporter that is "
+                 "no longer in the pipelines, and the others had delivered them",
                  replay->orphans);
     return NULL;
 }

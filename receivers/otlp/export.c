@@ -81,8 +81,7 @@ static bool set_client(const struct otlp_export *export)
     if (export->transport->sends_metadata_on(export->self))
         headers = export->transport->headers(export);
     peer_address_text(export->transport->peer(export), address);
-    struct client_info *client =
-        client_info_new(address, headers, export->read.batch->payload->budget);
+    struct client_info *client = client_info_new(address, headers);
     batch_set_client(export->read.batch, client);
     return client;
 }

@@ -117,6 +117,17 @@ def test_closed_standard_files_are_no_connections(tmp_path):
     stop(program)
 
 
+@pytest.mark.parametrize("level", ["info", "warn", "error"])
+def test_the_report_of_sigusr1_is_part_of_the_log_at_any_level(tmp_path, level):
+    log = tmp_path / "log"
+    program = start(tmp_path, f"level: {level}, encoding: json, output_paths: [{log}]")
+    program.process.send_signal(signal.SIGUSR1)
+    assert harness.wait_for(lambda: "memory: " in log.read_text(), 10), program.tail()
+    stop(program)
+    assert all(json.loads(line)["msg"] for line in log.read_text().splitlines())
+    assert program.log.read_text() == ""
+
+
 def test_initial_fields_have_the_values_that_the_collector_gives_them(tmp_path):
     seen = {}
     for name, binary in (("spanlink", harness.SPANLINK),

@@ -134,7 +134,7 @@ def test_what_was_kept_for_an_exporter_that_is_gone_is_named(tmp_path, sink):
     text = sidecar.config.read_text()
     sidecar.config.write_text(text.replace(", otlp_grpc]", "]"))
     sidecar.start()
-    assert harness.wait_for(lambda: "5 of them were kept for an exporter that is not in the" in
+    assert harness.wait_for(lambda: "5 of them are dropped: they were kept for an exporter that is no longer" in
                             sidecar.program.log.read_text(), 20), sidecar.program.tail()
     assert sidecar.stop() == 3, sidecar.program.tail()
     assert f"journal: {len(keys)} log records acknowledged but not delivered, {len(keys)} no pipeline" in \

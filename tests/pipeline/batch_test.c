@@ -2,6 +2,7 @@
 
 #include "lib/base/clock.h"
 #include "pipeline/addressees.h"
+#include "pipeline/client_info.h"
 #include "pipeline/gathering.h"
 
 #include "tests/support/some_batch.h"
@@ -194,6 +195,32 @@ START_TEST(a_batch_gives_its_bytes_back_to_the_budget)
 }
 END_TEST
 
+START_TEST(headers_that_a_batch_keeps_are_charged_once)
+{
+    struct budget budget;
+    budget_init(&budget, 100000);
+    char *long_text = calloc(1, 10001);
+    memset(long_text, 'a', 10000);
+    struct batch *batch = some_spans(0, 3, &budget);
+    size_t payload = budget_used(&budget);
+    batch_set_metadata(batch, tenant(long_text));
+    ck_assert_uint_ge(budget_used(&budget), payload + 10000);
+    ck_assert_uint_lt(budget_used(&budget), payload + 11000);
+    batch_set_client(batch, client_info_new("", (struct view){(uint8_t *)long_text, 10000}));
+    size_t all = budget_used(&budget);
+    ck_assert_uint_ge(all, payload + 20000);
+    struct batch *other = some_spans(0, 3, &budget);
+    batch_set_metadata(other, metadata_ref(batch->metadata));
+    batch_set_client(other, client_info_ref(batch->client));
+    ck_assert_uint_eq(budget_used(&budget), all + payload);
+    batch_unref(batch);
+    ck_assert_uint_eq(budget_used(&budget), all);
+    batch_unref(other);
+    ck_assert_uint_eq(budget_used(&budget), 0);
+    free(long_text);
+}
+END_TEST
+
 static void count_delivered(void *ctx, uint64_t exporter)
 {
     (void)ctx;
@@ -259,6 +286,7 @@ int main(void)
         a_split_batch_is_two_whole_ones_under_one_receipt,
         no_metadata_is_no_object,
         a_batch_gives_its_bytes_back_to_the_budget,
+        headers_that_a_batch_keeps_are_charged_once,
         all_that_is_made_of_an_exporters_batch_is_its_own,
         what_others_have_merges_only_with_its_like,
         NULL,

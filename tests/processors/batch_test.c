@@ -94,7 +94,7 @@ static struct batch *of_tenant(struct batch *batch, const char *tenant)
 static struct batch *with_headers(struct batch *batch, const char *headers, size_t size)
 {
     struct view bytes = {(const uint8_t *)headers, size};
-    batch_set_client(batch, client_info_new("192.0.2.1", bytes, NULL));
+    batch_set_client(batch, client_info_new("192.0.2.1", bytes));
     return batch;
 }
 

@@ -60,7 +60,7 @@ START_TEST(a_request_comes_back_with_what_is_known_of_its_client)
     static const char headers[] = "x-a\0one\0x-b\0";
     struct view given = {(const uint8_t *)headers, sizeof headers};
     struct batch *batch = batch_new(SIGNAL_LOGS, BATCH_OTLP, payload_of("logs"), 3, NULL);
-    batch_set_client(batch, client_info_new("192.0.2.1", given, NULL));
+    batch_set_client(batch, client_info_new("192.0.2.1", given));
     batch = again(batch);
     struct request_context context = batch_context(batch);
     ck_assert_str_eq(context.address, "192.0.2.1");
